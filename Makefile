@@ -1,0 +1,58 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: help setup demo test test-slow lint format types contracts docs ci lock clean
+
+help: ## What there is
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+setup: $(READY) ## Create .venv and install exactly what requirements.lock names
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("Tolstoy needs Python 3.11 or newer; found " + sys.version.split()[0] + ". Set PYTHON=python3.x") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: $(READY) ## Run the small study from training to report
+	$(BIN)/tolstoy run smoke
+
+test: $(READY) ## The test suite
+	$(BIN)/python -m pytest
+
+test-slow: $(READY) ## The tests that take minutes
+	$(BIN)/python -m pytest -m slow
+
+lint: $(READY) ## Style and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(READY) ## Rewrite the files as the linter wants them
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(READY) ## mypy, strict where the design says
+	$(BIN)/mypy
+
+contracts: $(READY) ## Imports point one way
+	$(BIN)/lint-imports
+
+docs: $(READY) ## Renew the pages that are made from code
+	$(BIN)/python -m infra.tables > docs/tables.md
+
+ci: lint types contracts test demo ## All that must pass before a change lands
+
+# The local label of torch's build is dropped, and with it what only the CUDA build needs:
+# one lock serves every build, and pip adds what the chosen one requires.
+lock: ## Renew requirements.lock
+	rm -rf .venv-lock && $(PYTHON) -m venv .venv-lock
+	.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check '.[dev]'
+	.venv-lock/bin/python -m pip freeze --all --exclude tolstoy --exclude pip \
+	  | sed -E 's/\+cpu$$//' | grep -vE '^(nvidia-|cuda-|triton==)' > requirements.lock
+	rm -rf .venv-lock build *.egg-info
+
+clean: ## Remove what can be made again (never a store)
+	rm -rf .venv .venv-lock build *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

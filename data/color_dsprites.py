@@ -1,0 +1,32 @@
+"""Color-dSprites (Locatello et al., 2019): dSprites in a colour drawn afresh for every image.
+
+Each channel of the sprite is multiplied with its own U(0.5, 1) value; the background stays black.
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from data import dsprites
+from data.protocol import DataSet, Description, Factors, Images
+
+DESCRIPTION = replace(dsprites.DESCRIPTION, name="color_dsprites", channels=3)
+
+
+@dataclass(frozen=True, eq=False)
+class ColorDSprites(Description):
+    """Sprites that are coloured when they are asked for."""
+
+    sprites: DataSet
+
+    def images(self, factors: Factors, stream: np.random.Generator) -> Images:
+        """The same points look different at every call: only the stream knows the colours."""
+        sprites = self.sprites.images(factors, stream)
+        colours = 0.5 + 0.5 * stream.random((len(sprites), 3, 1, 1), dtype=np.float32)
+        return sprites * colours
+
+
+def load(cache: Path) -> DataSet:
+    """The data set, with dSprites drawn into `cache` if it is not there."""
+    return ColorDSprites(**vars(DESCRIPTION), sprites=dsprites.load(cache))

@@ -1,0 +1,165 @@
+"""The `tolstoy` command: reads arguments, calls what does the work, prints what came of it."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+from cyclopts import App, CycloptsError, Parameter
+
+from infra.errors import WrongInput, one_of
+from infra.runtime import quieten
+
+Spec = Annotated[str, Parameter(help="a preset's name, or a YAML file")]
+Overrides = Annotated[
+    tuple[str, ...], Parameter(name="--set", help="key=value in place of the spec's", negative="")
+]
+Json = Annotated[bool, Parameter(negative="", help="print JSON for a program to read")]
+StorePlace = Annotated[str | None, Parameter(help="folder or URI of the results [studies/NAME]")]
+
+app = App(
+    name="tolstoy",
+    help="Studies of disentangled representations: train, score, rank without labels, report.",
+    help_epilogue="First steps: tolstoy run smoke; tolstoy plan mini; tolstoy status STORE",
+    version="0.1.0",
+    default_parameter=Parameter(negative=""),
+    suppress_keyboard_interrupt=False,
+)
+
+
+@app.command
+def plan(
+    spec: Spec,
+    /,
+    *,
+    set_: Overrides = (),
+    store: StorePlace = None,
+    calibrate: Annotated[bool, Parameter(help="measure this machine again")] = False,
+    json: Json = False,
+) -> int:
+    """Say what a study would do: cells, models, steps, what is done and left, core-hours.
+
+    The first plan on a machine measures a few training steps; later ones answer at once.
+
+    Example: tolstoy plan locatello-2019 --set seeds=5
+    """
+    from flows.console import print_plan
+    from flows.estimate import estimate
+    from flows.spec import read_study
+    from flows.survey import check_store, survey
+    from infra.store import Store
+
+    study = read_study(spec, set_)
+    place = Store(store or f"studies/{study.name}")
+    if place.exists():
+        check_store(study, place)
+    found = survey(study, place)
+    return print_plan(study, place, found, estimate(study, found, renew=calibrate), json)
+
+
+@app.command
+def run(
+    spec: Spec,
+    /,
+    *,
+    set_: Overrides = (),
+    store: StorePlace = None,
+    workers: Annotated[int | None, Parameter(help="models at once on this machine [cores]")] = None,
+    ray: Annotated[str | None, Parameter(help="address of a Ray cluster to run on")] = None,
+    retry: Annotated[
+        str, Parameter(help="try models again that ended so: failed, diverged, or both")
+    ] = "",
+    json: Json = False,
+) -> int:
+    """Do what is left of a study: train, score, compare, report. The same command goes on.
+
+    Example: tolstoy run smoke --store /tmp/smoke
+    """
+    from flows.run import run_study
+    from flows.spec import read_study
+
+    if workers is not None and workers < 1:
+        raise WrongInput("--workers", workers, "a number from 1")
+    statuses = {status for status in retry.split(",") if status}
+    for status in statuses - {"failed", "diverged"}:
+        raise WrongInput("--retry", status, one_of(("failed", "diverged"), status))
+    study = read_study(spec, set_)
+    return run_study(study, store or f"studies/{study.name}", workers, ray, statuses, json)
+
+
+@app.command
+def status(store: str, /, *, json: Json = False) -> int:
+    """Show what of a study is done, failed, diverged and left, per cell; reads the store alone.
+
+    Example: tolstoy status studies/smoke
+    """
+    from flows.console import print_status
+    from flows.survey import stored_study, survey
+    from infra.store import Store
+
+    place = Store(store)
+    study = stored_study(place)
+    return print_status(study, place, survey(study, place), json)
+
+
+@app.command
+def report(store: str, /) -> int:
+    """Write the report of a store anew and print where it is.
+
+    Example: tolstoy report studies/smoke
+    """
+    from flows.survey import stored_study
+    from infra.store import Store
+    from tasks.report.page import write_report
+
+    place = Store(store)
+    study = stored_study(place)
+    place.prepare()
+    print(write_report(place, study.model_dump(mode="json")))
+    return 0
+
+
+@app.command
+def bench(
+    name: str,
+    /,
+    *,
+    size: Annotated[int | None, Parameter(help="a smaller or larger problem")] = None,
+    json: Json = False,
+) -> int:
+    """Measure something against its baseline, interleaved in one run.
+
+    Example: tolstoy bench orchestration --size 1200
+    """
+    from flows.console import print_bench
+    from tests.benchmarks import BENCHMARKS, measure
+
+    if name not in BENCHMARKS:
+        raise WrongInput("bench", name, one_of(BENCHMARKS, name))
+    return print_bench(measure(name, size), json)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; the exit code says how it ended."""
+    quieten()
+    try:
+        code: Any = app(
+            arguments,
+            exit_on_error=False,
+            print_error=False,
+            result_action="return_value",
+        )
+    except (WrongInput, CycloptsError) as error:
+        print(f"tolstoy: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("tolstoy: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader, `head` say, has seen enough
+        sys.stderr.close()
+        return 0
+    return code if isinstance(code, int) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+"""What commands print: plain aligned lines for people, JSON for programs."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from flows.estimate import Estimate
+from flows.progress import duration
+from flows.spec import Study
+from flows.survey import CellSurvey
+from infra.runtime import cores
+from infra.store import Store
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Columns as wide as they need to be; numbers to the right."""
+    cells = [[str(value) for value in row] for row in (head, *rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
+    right = [bool(rows) and isinstance(rows[0][i], int | float) for i in range(len(head))]
+    return "\n".join(
+        "  ".join(
+            text.rjust(width) if to_right else text.ljust(width)
+            for text, width, to_right in zip(row, widths, right, strict=True)
+        ).rstrip()
+        for row in cells
+    )
+
+
+def totals(found: Sequence[CellSurvey]) -> dict[str, int]:
+    rows = [one.as_json() for one in found]
+    names = ("models", "trained", "diverged", "failed", "left", "scored")
+    return {name: sum(row[name] for row in rows) for name in names}
+
+
+def print_plan(
+    study: Study, store: Store, found: Sequence[CellSurvey], cost: Estimate, json: bool
+) -> int:
+    total = totals(found)
+    steps = total["models"] * study.training.steps
+    if json:
+        facts = {
+            "study": study.name,
+            "store": str(store),
+            "cells": len(found),
+            **total,
+            "model_steps": steps,
+            "core_hours_left": cost.core_hours,
+            "seconds_per_step": cost.seconds_per_step,
+        }
+        print(jsonlib.dumps(facts, indent=2))
+        return 0
+    strengths = sum(len(values) for values in study.methods.values())
+    unscored = total["left"] + total["trained"] - total["scored"]
+    done = ", ".join(f"{total[k]:,} {k}" for k in ("trained", "diverged", "failed") if total[k])
+    lines = [
+        ("study", f"{study.name}: {study.about}" if study.about else study.name),
+        ("store", str(store)),
+        (
+            "cells",
+            f"{len(found):,} = {len(study.data)} data sets × {strengths} strengths of "
+            f"{len(study.methods)} methods",
+        ),
+        ("models", f"{total['models']:,} = {len(found):,} cells × {len(study.seed_list)} seeds"),
+        ("model-steps", f"{steps:,}, {study.training.steps:,} for each model"),
+        ("done", done or "nothing yet"),
+        (
+            "left",
+            f"{total['left']:,} to train, {unscored:,} to score",
+        ),
+        (
+            "estimate",
+            f"{cost.core_hours:,.1f} core-hours ({cost.training_hours:,.1f} training, "
+            f"{cost.scoring_hours:,.1f} scoring): {duration(60 * cost.core_hours / cores())} "
+            f"on this machine's {cores()} cores",
+        ),
+    ]
+    print("\n".join(f"{name:<12} {text}" for name, text in lines))
+    print(f"\nMeasured here on {cost.measured}; tolstoy plan --calibrate measures again.")
+    return 0
+
+
+def print_status(study: Study, store: Store, found: Sequence[CellSurvey], json: bool) -> int:
+    rows = [one.as_json() for one in found]
+    total = totals(found)
+    if json:
+        facts = {"study": study.name, "store": str(store), **total, "cells": rows}
+        print(jsonlib.dumps(facts, indent=2))
+        return 0
+    names = ("cell", "models", "trained", "scored", "diverged", "failed", "left")
+    print(table(names, [[row[name] for name in names] for row in rows]))
+    print(
+        f"\n{study.name} in {store}: {total['trained']:,} of {total['models']:,} models trained, "
+        f"{total['scored']:,} scored, {total['diverged']:,} diverged, {total['failed']:,} failed, "
+        f"{total['left']:,} left"
+    )
+    return 0
+
+
+def print_bench(rows: Sequence[Any], json: bool) -> int:
+    facts = [asdict(row) for row in rows]
+    if json:
+        print(jsonlib.dumps(facts, indent=2))
+        return 0
+    names = ("name", "ours", "baseline", "unit", "ratio", "note")
+    shown = [
+        [f"{row[n]:.3g}" if isinstance(row[n], float) else row[n] for n in names] for row in facts
+    ]
+    print(table(names, shown))
+    return 0

@@ -1,0 +1,162 @@
+"""`tolstoy run`: do what is left, show it, survive Ctrl-C, and say what came of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json as jsonlib
+import sys
+from collections.abc import Sequence
+
+from flows.console import table, totals
+from flows.spec import Study
+from flows.survey import STUDY_FILE, CellSurvey, check_store, forget, survey
+from infra.store import Store
+
+REPORT_MADE_FROM = "made-from.json"
+
+
+def run_study(
+    study: Study, uri: str, workers: int | None, ray: str | None, retry: set[str], json: bool
+) -> int:
+    """Run what is left of a study in a store; the exit code says how it ended."""
+    store = Store(uri)
+    new = check_store(study, store)
+    store.prepare()
+    if new:
+        store.write_json(study.model_dump(mode="json"), STUDY_FILE)
+    if retry and (forgotten := forget(study, store, retry)):
+        _say(f"{forgotten} models will be tried again.")
+    found = survey(study, store)
+    left, unscored = sum(len(o.left) for o in found), sum(len(o.unscored) for o in found)
+    troubles: list[str] = []
+    if left or unscored or not _compared(study, store, found):
+        done = totals(found)["trained"]
+        _say(
+            f"{study.name}: {left} models to train, {left + unscored} to score, "
+            f"{done} trained before; store {store}"
+        )
+        try:
+            troubles = _flow(study, store, workers, ray)
+        except KeyboardInterrupt:
+            return _interrupted(study, store)
+        found = survey(study, store)
+    else:
+        _say(f"{study.name}: nothing to train, score or compare; all of it stands in {store}.")
+    report = _report(study, store)
+    return _end(study, store, found, troubles, report, json)
+
+
+def _flow(study: Study, store: Store, workers: int | None, ray: str | None) -> list[str]:
+    from flows.study import study_flow
+    from infra.runtime import drain_prefect
+
+    troubles: list[str] = study_flow(study, store.uri, ray, workers)
+    drain_prefect()
+    return troubles
+
+
+def _compared(study: Study, store: Store, found: Sequence[CellSurvey]) -> bool:
+    """Whether every group's ranking was made from just the models that are trained."""
+    from flows.sweep import groups_of
+    from tasks.settings import ranking_made_from
+
+    trained = {i for one in found for i, status in one.status.items() if status == "trained"}
+    for group, cells in groups_of(study, [one.cell for one in found]).items():
+        ids = [model.id for cell in cells for model in cell.models if model.id in trained]
+        if ids and store.part_made_from("ranks", group) != ranking_made_from(ids, study.udr):
+            return False
+    return True
+
+
+def _report(study: Study, store: Store) -> str:
+    """Write the report if the tables have changed since; returns its path."""
+    parts = [store.listing("tables", name) for name in store.names("tables")]
+    made_from = hashlib.sha256(f"{study.model_dump_json()} {parts}".encode()).hexdigest()
+    there = store.exists("report", REPORT_MADE_FROM) and store.exists("report", "index.html")
+    if there and store.read_json("report", REPORT_MADE_FROM) == made_from:
+        return store.path("report", "index.html")
+    from tasks.report.page import write_report
+
+    path = write_report(store, study.model_dump(mode="json"))
+    store.write_json(made_from, "report", REPORT_MADE_FROM)
+    return path
+
+
+def _interrupted(study: Study, store: Store) -> int:
+    total = totals(survey(study, store))
+    _say(
+        f"\nInterrupted. {total['trained']} of {total['models']} models are trained and "
+        f"{total['scored']} scored; models under way go on from their last checkpoint.\n"
+        "The same command goes on from here."
+    )
+    return 130
+
+
+def _end(
+    study: Study,
+    store: Store,
+    found: Sequence[CellSurvey],
+    troubles: Sequence[str],
+    report: str,
+    json: bool,
+) -> int:
+    total = totals(found)
+    bad = total["failed"] + total["diverged"]
+    if json:
+        facts = {"study": study.name, "store": store.root, "report": report, **total}
+        print(jsonlib.dumps(facts, indent=2))
+    else:
+        print(_scores(study, store, found))
+        if bad:
+            print(f"\n{bad} models have no weights:")
+            print(_reasons(store))
+            print(f"Try them again: tolstoy run {study.name} --retry failed,diverged")
+        for trouble in troubles:
+            print(f"\n{trouble}")
+        print(
+            f"\nstore   {store}\nreport  {report}\n\nNext:\n"
+            f"  tolstoy status {store}\n"
+            f"  tolstoy plan mini\n"
+            f"  tolstoy run mini --set seeds=2 --set training.steps=2000"
+        )
+    return 1 if bad or troubles else 0
+
+
+def _scores(study: Study, store: Store, found: Sequence[CellSurvey]) -> str:
+    """A line per cell: median over its seeds of every headline and of UDR."""
+    from statistics import median
+
+    values: dict[tuple[str, str], list[float]] = {}
+    columns = ["data", "method", "strength", "metric", "part", "value"]
+    for row in store.read("scores", columns).to_pylist():
+        if row["part"] == "score" and row["value"] is not None:
+            cell = f"{row['data']}-{row['method']}-{row['strength']:g}"
+            values.setdefault((cell, row["metric"]), []).append(row["value"])
+    for row in store.read("ranks", ["data", "method", "strength", "pool", "udr"]).to_pylist():
+        if row["udr"] is not None:
+            cell = f"{row['data']}-{row['method']}-{row['strength']:g}"
+            values.setdefault((cell, f"udr ({row['pool']})"), []).append(row["udr"])
+    names = [*study.metrics.names, *(f"udr ({pool})" for pool in study.udr.pools)]
+    rows = [
+        [one.cell.name, one.count("trained")]
+        + [
+            f"{median(values[one.cell.name, name]):.3f}" if (one.cell.name, name) in values else "-"
+            for name in names
+        ]
+        for one in found
+    ]
+    return table(["cell (medians over seeds)", "models", *names], rows)
+
+
+def _reasons(store: Store) -> str:
+    rows = store.read("models", ["model_id", "method", "strength", "seed", "status", "reason"])
+    return "\n".join(
+        f"  {row['model_id']} ({row['method']} {row['strength']:g}, seed {row['seed']}) "
+        f"{row['status']}: {row['reason']}"
+        for row in rows.to_pylist()
+        if row["status"] != "trained"
+    )
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

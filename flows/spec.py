@@ -1,0 +1,214 @@
+"""Study: what to run, read from a preset or a YAML file, checked, and expanded to models."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import Field, ValidationError, field_validator, model_validator
+
+import data
+import models
+from infra.errors import WrongInput, one_of
+from tasks.settings import Cell, Metrics, Model, Positive, Settings, Training, Udr
+
+PRESETS = Path(__file__).parent / "presets"
+KINDS = {  # pydantic's names for what YAML calls otherwise
+    "tuple_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "string_type": "text",
+}
+Strength = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class Study(Settings):
+    """One study: a grid of models and what is done with each."""
+
+    name: str
+    about: str = ""
+    data: tuple[str, ...]
+    methods: dict[str, tuple[Strength, ...]]
+    seeds: int | tuple[int, ...] = 50
+    architecture: Literal["paper", "library"] = "paper"
+    latents: Positive = 10
+    probe: Annotated[int, Field(ge=10, strict=True)] = 10_000
+    training: Training = Training()
+    metrics: Metrics = Metrics()
+    udr: Udr = Udr()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _metrics_may_be_a_list(cls, raw: Any) -> Any:
+        if isinstance(raw, dict) and isinstance(raw.get("metrics"), list | tuple):
+            return {**raw, "metrics": {"names": raw["metrics"]}}
+        return raw
+
+    @field_validator("name")
+    @classmethod
+    def _name_is_a_folder(cls, name: str) -> str:
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
+            raise WrongInput("name", name, "letters, digits, '.', '_' and '-'")
+        return name
+
+    @field_validator("data")
+    @classmethod
+    def _data_exists(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            if name not in data.DATA_SETS:
+                raise WrongInput("data", name, one_of(data.DATA_SETS, name))
+        return _distinct("data", names)
+
+    @field_validator("methods")
+    @classmethod
+    def _methods_exist(cls, grid: dict[str, tuple[float, ...]]) -> dict[str, tuple[float, ...]]:
+        for name in grid:
+            if name not in models.METHODS:
+                raise WrongInput("methods", name, one_of(models.METHODS, name))
+            _distinct(f"methods.{name}", grid[name])
+        if not grid:
+            raise WrongInput("methods", "{}", "at least one of " + ", ".join(models.METHODS))
+        return grid
+
+    @field_validator("seeds")
+    @classmethod
+    def _seeds_count(cls, seeds: int | tuple[int, ...]) -> int | tuple[int, ...]:
+        if isinstance(seeds, int):
+            if seeds < 1:
+                raise WrongInput("seeds", seeds, "a number from 1, or a list of seeds")
+            return seeds
+        if any(seed < 0 or seed >= 2**31 for seed in seeds):
+            raise WrongInput("seeds", list(seeds), "seeds from 0 to 2147483647")
+        return _distinct("seeds", seeds)
+
+    @property
+    def seed_list(self) -> tuple[int, ...]:
+        return tuple(range(self.seeds)) if isinstance(self.seeds, int) else self.seeds
+
+    def cells(self) -> list[Cell]:
+        """The grid, in the order in which the spec names it."""
+        shared = {
+            "architecture": self.architecture,
+            "latents": self.latents,
+            **self.training.model_dump(exclude={"log_every", "checkpoint_seconds"}),
+        }
+        return [
+            Cell(tuple(Model(name, source, method, s, seed, **shared) for seed in self.seed_list))
+            for name in self.data
+            for source in [data.describe(name).source]
+            for method, strengths in self.methods.items()
+            for s in strengths
+        ]
+
+    def must_extend(self, older: Study) -> None:
+        """Raise if a store made by the older spec cannot take this one's results.
+
+        A grid may grow and comparisons may be made anew; what has been trained must stand.
+        """
+        accepted = "the spec that made the store or one that adds to it; or another --store"
+        for field in ("architecture", "latents", "probe"):
+            if getattr(self, field) != getattr(older, field):
+                raise WrongInput(
+                    field, getattr(self, field), f"{getattr(older, field)!r}: {accepted}"
+                )
+        for part in ("training", "metrics"):
+            has, had = getattr(self, part).model_dump(), getattr(older, part).model_dump()
+            for key in sorted(has.keys() - {"names", "log_every", "checkpoint_seconds"}):
+                if has[key] != had[key]:
+                    raise WrongInput(f"{part}.{key}", has[key], f"{had[key]!r}: {accepted}")
+        grids: list[tuple[str, Sequence[object], Sequence[object]]] = [
+            ("data", self.data, older.data),
+            ("methods", list(self.methods), list(older.methods)),
+            ("seeds", self.seed_list, older.seed_list),
+            ("metrics.names", self.metrics.names, older.metrics.names),
+        ]
+        for method in self.methods.keys() & older.methods.keys():
+            grids.append((f"methods.{method}", self.methods[method], older.methods[method]))
+        for field, values, before in grids:
+            lost = [value for value in before if value not in values]
+            if lost:
+                raise WrongInput(field, list(values), f"a list with {lost}: {accepted}")
+
+
+def _distinct(field: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    if not values:
+        raise WrongInput(field, "[]", "at least one value")
+    if len(set(values)) < len(values):
+        raise WrongInput(field, list(values), "each value once")
+    return values
+
+
+def preset_names() -> list[str]:
+    return sorted(path.stem for path in PRESETS.glob("*.yaml"))
+
+
+def read_study(spec: str, overrides: Sequence[str] = ()) -> Study:
+    """The study of a preset's name or a YAML file, with `key=value` overrides."""
+    path = PRESETS / f"{spec}.yaml"
+    if not re.fullmatch(r"[\w.-]+", spec) or not path.is_file():
+        path = Path(spec)
+    if not path.is_file():
+        accepted = "a YAML file, or one of the presets " + one_of(preset_names(), spec)
+        raise WrongInput("SPEC", spec, accepted)
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{spec}, line {mark.line + 1}" if mark else spec
+        problem = getattr(error, "problem", None) or getattr(error, "strerror", None) or "not text"
+        raise WrongInput(where, problem, "readable YAML") from None
+    if not isinstance(raw, dict):
+        raise WrongInput(spec, type(raw).__name__, "a mapping with name, data and methods")
+    if isinstance(raw.get("metrics"), list):
+        raw["metrics"] = {"names": raw["metrics"]}
+    for override in overrides:
+        _set(raw, override)
+    return parse_study(raw)
+
+
+def parse_study(raw: object) -> Study:
+    try:
+        return Study.model_validate(raw)
+    except ValidationError as error:
+        raise _as_wrong_input(error) from None
+
+
+def _set(raw: dict[str, Any], override: str) -> None:
+    key, equals, text = override.partition("=")
+    if not equals or not key:
+        raise WrongInput("--set", override, "key=value, such as training.steps=1000")
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError:
+        raise WrongInput(f"--set {key}", text, "a value as YAML has it") from None
+    *folders, last = key.split(".")
+    place = raw
+    for folder in folders:
+        place = place.setdefault(folder, {})
+        if not isinstance(place, dict):
+            raise WrongInput(f"--set {key}", override, f"a key; {folder} has no keys below it")
+    place[last] = value
+
+
+def _as_wrong_input(error: ValidationError) -> WrongInput:
+    """pydantic's first complaint, in our one line."""
+    first = error.errors()[0]
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, WrongInput):
+        return cause
+    place = [str(part) for part in first["loc"] if part not in ("int", "tuple[int, ...]")]
+    field, found = ".".join(place), first["input"]
+    if first["type"] == "extra_forbidden":
+        section: Any = Study
+        for name in place[:-1]:
+            section = section.model_fields[name].annotation
+        return WrongInput(
+            field, f"unknown key {place[-1]}", one_of(section.model_fields, place[-1])
+        )
+    if first["type"] == "missing":
+        return WrongInput(field, "nothing", "a value (it has no default)")
+    message = first["msg"].removeprefix("Input should be ").partition(", unable")[0].lower()
+    return WrongInput(field, found, KINDS.get(first["type"], message))

@@ -1,0 +1,26 @@
+"""The one error a user can mend: it names the place, what was found and what is accepted."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class WrongInput(ValueError):
+    """Wrong input; the command line prints it on one line and exits with 2."""
+
+    def __init__(self, field: str, found: object, accepted: str) -> None:
+        self.field, self.found, self.accepted = field, found, accepted
+        super().__init__(f"{field}: found {_short(found)}; accepted: {accepted}".replace("\n", " "))
+
+
+def _short(found: object) -> str:
+    text = found if isinstance(found, str) and " " in found else repr(found)
+    return text if len(text) <= 120 else text[:117] + "..."
+
+
+def one_of(names: Iterable[str], found: object) -> str:
+    """`a, b, c (did you mean b?)`: what is accepted, with the nearest valid name."""
+    names = list(names)
+    near = difflib.get_close_matches(str(found), names, n=1, cutoff=0.5)
+    return ", ".join(names) + (f" (did you mean {near[0]}?)" if near else "")

@@ -1,0 +1,237 @@
+"""The directory or object-store prefix of one study: JSON documents, files and Parquet tables.
+
+Everything is written whole or not at all: to a temporary name that is then renamed, or, in an
+object store, in one request. A table part is named by its key, so writing twice gives one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.fs as pafs
+import pyarrow.parquet as pq
+
+from infra.errors import WrongInput
+from infra.tables import schema
+
+MERGED = "cell-"  # parts that hold the rows of many models begin with this
+
+
+def merged_key(cell: str) -> str:
+    """The key of the part that holds a whole cell."""
+    return MERGED + cell
+
+
+class Store:
+    """Reads and writes one study's results; needs neither Ray nor Prefect."""
+
+    def __init__(self, uri: str | Path) -> None:
+        self.uri = str(uri)
+        if "://" in self.uri:
+            try:
+                self.fs, self.root = pafs.FileSystem.from_uri(self.uri)
+            except (pa.ArrowInvalid, OSError) as error:
+                raise WrongInput("store", self.uri, f"a folder or a URI ({error})") from None
+        else:
+            self.fs, self.root = pafs.LocalFileSystem(), str(Path(self.uri).absolute())
+        self._renames = isinstance(self.fs, pafs.LocalFileSystem)
+
+    def __str__(self) -> str:
+        return self.uri if "://" in self.uri else _shown(Path(self.root))
+
+    def path(self, *names: str) -> str:
+        return "/".join((self.root, *names))
+
+    # files -------------------------------------------------------------------------------
+
+    def exists(self, *names: str) -> bool:
+        return bool(self.fs.get_file_info(self.path(*names)).type != pafs.FileType.NotFound)
+
+    def names(self, *folder: str) -> list[str]:
+        """File and folder names directly below a folder, sorted; none if it is not there."""
+        return [name for name, _ in self.listing(*folder)]
+
+    def listing(self, *folder: str) -> list[tuple[str, int]]:
+        """Names and times of last change (ns) directly below a folder."""
+        below = pafs.FileSelector(self.path(*folder), allow_not_found=True, recursive=False)
+        found = [f for f in self.fs.get_file_info(below) if not f.base_name.startswith(".")]
+        return sorted((f.base_name, f.mtime_ns or 0) for f in found)
+
+    def read_bytes(self, *names: str) -> bytes:
+        with self.fs.open_input_file(self.path(*names)) as file:
+            return cast(bytes, file.read())
+
+    def write_bytes(self, data: bytes, *names: str) -> None:
+        final = self.path(*names)
+        target = self._temporary(final)
+        with self.fs.open_output_stream(target) as file:
+            file.write(data)
+        self._publish(target, final)
+
+    def read_json(self, *names: str) -> Any:
+        return json.loads(self.read_bytes(*names))
+
+    def write_json(self, value: object, *names: str) -> None:
+        self.write_bytes((json.dumps(value, indent=2) + "\n").encode(), *names)
+
+    def remove(self, *names: str) -> None:
+        if self.exists(*names):
+            self.fs.delete_file(self.path(*names))
+
+    def prepare(self) -> None:
+        """Create the store, or say in one line why it cannot be written."""
+        try:
+            self.fs.create_dir(self.root, recursive=True)
+            probe = self.path(f".probe-{uuid.uuid4().hex}")
+            with self.fs.open_output_stream(probe) as file:
+                file.write(b"")
+            self.fs.delete_file(probe)
+        except OSError as error:
+            reason = os.strerror(error.errno) if error.errno else str(error)
+            raise WrongInput(
+                "store", f"{self} ({reason})", "a folder that can be written"
+            ) from None
+
+    def _temporary(self, final: str) -> str:
+        if not self._renames:
+            return final
+        folder, _, name = final.rpartition("/")
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        return f"{folder}/.{name}.{uuid.uuid4().hex}.tmp"
+
+    def _publish(self, target: str, final: str) -> None:
+        if target != final:
+            self.fs.move(target, final)
+
+    # tables ------------------------------------------------------------------------------
+
+    def write_part(
+        self,
+        table: str,
+        key: str,
+        columns: Mapping[str, Any] | pa.Table,
+        made_from: str = "",
+    ) -> None:
+        """Write one part; columns are arrays or lists, and a single value stands for all rows.
+
+        `made_from` names what a derived part was made from, so that `part_made_from` can tell
+        whether it has to be made again.
+        """
+        rows = columns if isinstance(columns, pa.Table) else table_of(table, columns)
+        if made_from:
+            rows = rows.replace_schema_metadata({**rows.schema.metadata, "made_from": made_from})
+        final = self.path("tables", table, f"{key}.parquet")
+        target = self._temporary(final)
+        pq.write_table(rows, target, filesystem=self.fs, compression="zstd")
+        self._publish(target, final)
+
+    def parts(self, table: str) -> list[str]:
+        return [n.removesuffix(".parquet") for n in self.names("tables", table)]
+
+    def has_part(self, table: str, key: str) -> bool:
+        return self.exists("tables", table, f"{key}.parquet")
+
+    def part_made_from(self, table: str, key: str) -> str:
+        try:
+            with self.fs.open_input_file(self.path("tables", table, f"{key}.parquet")) as file:
+                metadata = pq.ParquetFile(file).schema_arrow.metadata
+        except (FileNotFoundError, pa.ArrowInvalid):
+            return ""
+        return cast(bytes, metadata.get(b"made_from", b"")).decode()
+
+    def remove_part(self, table: str, key: str) -> None:
+        self.remove("tables", table, f"{key}.parquet")
+
+    def read(
+        self, table: str, columns: Sequence[str] | None = None, keys: Iterable[str] | None = None
+    ) -> pa.Table:
+        """All rows of a table (or of some of its parts). A damaged part counts as not there."""
+        keys = self.parts(table) if keys is None else list(keys)
+        merged = [key for key in keys if key.startswith(MERGED)]
+        single = [key for key in keys if not key.startswith(MERGED)]
+        wanted = columns if columns is None or "model_id" in columns else [*columns, "model_id"]
+        found = self._read_parts(table, single, wanted)
+        older = self._read_parts(table, merged, wanted)
+        if found and older:  # a model's own part is newer than what was merged
+            fresh = pa.concat_arrays([part["model_id"].combine_chunks().unique() for part in found])
+            older = [part.filter(pc.invert(pc.is_in(part["model_id"], fresh))) for part in older]
+        everything = [*older, *found]
+        rows = pa.concat_tables(everything) if everything else schema(table).empty_table()
+        return rows if columns is None else rows.select(list(columns))
+
+    def rows_of(self, table: str, model_id: str, cell: str) -> pa.Table:
+        """One model's rows, from its own part or from its cell's."""
+        rows = self.read(table, keys=[model_id, merged_key(cell)])
+        return rows.filter(pc.equal(rows["model_id"], model_id))
+
+    def merge(self, table: str, cell: str, keys: Iterable[str]) -> None:
+        """Put the parts of a cell's models into one, so that reading a large study stays quick.
+
+        Killed at any point this loses nothing: the small parts go only once the large one stands,
+        and until they do their rows are taken instead of the merged ones.
+        """
+        key = merged_key(cell)
+        there = set(self.parts(table))
+        small = [k for k in keys if k in there]
+        if small:
+            self.write_part(table, key, self.read(table, keys=[*({key} & there), *small]))
+            for k in small:
+                self.remove_part(table, k)
+
+    def drop(self, table: str, cell: str, model_ids: set[str]) -> None:
+        """Remove some models' rows, wherever they stand."""
+        key = merged_key(cell)
+        if self.has_part(table, key):
+            rows = self.read(table, keys=[key])
+            keep = rows.filter(pc.invert(pc.is_in(rows["model_id"], pa.array(sorted(model_ids)))))
+            if keep.num_rows < rows.num_rows:
+                self.write_part(table, key, keep)
+        for model_id in model_ids:
+            self.remove_part(table, model_id)
+
+    def _read_parts(
+        self, table: str, keys: Sequence[str], columns: Sequence[str] | None
+    ) -> list[pa.Table]:
+        with ThreadPoolExecutor(4) as pool:
+            parts = pool.map(lambda key: self._read_part(table, key, columns), keys)
+            return [part for part in parts if part is not None]
+
+    def _read_part(self, table: str, key: str, columns: Sequence[str] | None) -> pa.Table | None:
+        try:
+            with self.fs.open_input_file(self.path("tables", table, f"{key}.parquet")) as file:
+                return pq.ParquetFile(file).read(columns=columns, use_threads=False)
+        except (FileNotFoundError, pa.ArrowInvalid):
+            return None
+
+
+def table_of(name: str, columns: Mapping[str, Any]) -> pa.Table:
+    """A table of the schema; a single value stands for all rows."""
+    wanted = schema(name)
+    rows = next((len(c) for c in columns.values() if _has_rows(c)), 1)
+    arrays = []
+    for field in wanted:
+        value = columns[field.name]
+        if isinstance(value, pa.Array):
+            arrays.append(value.cast(field.type))
+        elif _has_rows(value):
+            arrays.append(pa.array(value, field.type))
+        else:
+            arrays.append(pa.repeat(pa.scalar(value, field.type), rows))
+    return pa.Table.from_arrays(arrays, schema=wanted)
+
+
+def _has_rows(column: Any) -> bool:
+    return hasattr(column, "__len__") and not isinstance(column, str | bytes)
+
+
+def _shown(path: Path) -> str:
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

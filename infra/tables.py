@@ -1,0 +1,139 @@
+"""The schemas of the store's tables, one place each, with a sentence for every column.
+
+`python -m infra.tables` prints docs/tables.md; a test fails when that page is stale.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+# Raised when a change makes new numbers incomparable with old ones; CHANGELOG.md says what changed.
+PROTOCOL = 1
+
+
+def _column(name: str, kind: pa.DataType, about: str) -> pa.Field:
+    return pa.field(name, kind, metadata={"about": about})
+
+
+KEYS = (
+    _column("model_id", pa.string(), "first 16 hex digits of the hash of all that is science"),
+    _column("data", pa.string(), "data set"),
+    _column("source", pa.string(), "official, redrawn, look-alike or user"),
+    _column("method", pa.string(), "objective"),
+    _column("strength", pa.float64(), "the one hyperparameter that the method sweeps"),
+    _column("seed", pa.int32(), "seed of the model"),
+    _column("protocol", pa.int32(), "raised when new numbers are not comparable with old ones"),
+)
+
+TABLES: dict[str, tuple[str, tuple[pa.Field, ...]]] = {
+    "models": (
+        "One row per model.",
+        (
+            _column("status", pa.string(), "trained, diverged or failed"),
+            _column("reason", pa.string(), "why it diverged or failed; empty when trained"),
+            _column("steps", pa.int32(), "optimiser steps done"),
+            _column("seconds", pa.float64(), "seconds spent training, over all attempts"),
+            _column("device", pa.string(), "cpu or the name of the GPU"),
+            _column("loss", pa.float64(), "last logged loss"),
+            _column("reconstruction", pa.float64(), "nats per image over the probe"),
+            _column("kl", pa.float64(), "nats per image over the probe, summed over latents"),
+            _column("elbo", pa.float64(), "minus reconstruction minus kl"),
+            _column("kl_per_latent", pa.list_(pa.float32()), "nats per image over the probe"),
+            _column("architecture", pa.string(), "paper or library"),
+            _column("training_steps", pa.int32(), "optimiser steps asked for"),
+            _column("versions", pa.string(), "JSON: torch, numpy and Python that trained it"),
+        ),
+    ),
+    "curves": (
+        "One row per model and logged step.",
+        (
+            _column("step", pa.int32(), "optimiser step"),
+            _column("loss", pa.float32(), "what is minimised"),
+            _column("reconstruction", pa.float32(), "nats per image, on the step's batch"),
+            _column("kl", pa.float32(), "nats per image, on the step's batch"),
+            _column("regulariser", pa.float32(), "loss minus reconstruction"),
+        ),
+    ),
+    "representations": (
+        "One row per model and probe row: the same ordered rows for all models of a data set.",
+        (
+            _column("row", pa.int32(), "position in the probe"),
+            _column("mean", pa.list_(pa.float32()), "posterior mean per latent"),
+            _column("logvar", pa.list_(pa.float32()), "posterior log-variance per latent"),
+        ),
+    ),
+    "pictures": (
+        "One row per model and picture, so that the report needs tables only.",
+        (
+            _column("kind", pa.string(), "traversal or reconstruction"),
+            _column("order", pa.list_(pa.int32()), "the latent of each row, by falling KL"),
+            _column("kl", pa.list_(pa.float32()), "KL of each row's latent"),
+            _column("png", pa.binary(), "the picture"),
+        ),
+    ),
+    "scores": (
+        "One row per model, metric, part and factor.",
+        (
+            _column("metric", pa.string(), "metric"),
+            _column("part", pa.string(), "score is the headline; other parts stand beside it"),
+            _column("factor", pa.string(), "factor of variation, or null"),
+            _column("value", pa.float64(), "the value"),
+            _column("seconds", pa.float64(), "seconds the metric took"),
+            _column("stream", pa.string(), "names whose hash seeded the metric's draws"),
+        ),
+    ),
+    "pairs": (
+        "One row per ordered pair of models and similarity; the keys are the target's.",
+        (
+            _column("regressor_id", pa.string(), "the model whose latents predict"),
+            _column("similarity", pa.string(), "lasso, lasso_cv or spearman"),
+            _column("udr", pa.float64(), "relative strength, as the released library computes it"),
+            _column("udr_eq2", pa.float64(), "equation 2 of Duan et al. 2020"),
+        ),
+    ),
+    "ranks": (
+        "One row per model, similarity, pool and number of comparisons asked for.",
+        (
+            _column("similarity", pa.string(), "lasso, lasso_cv or spearman"),
+            _column("pool", pa.string(), "cell, method or data: whom the model is compared with"),
+            _column("p", pa.int32(), "comparisons asked for; 0 means all"),
+            _column("udr", pa.float64(), "median over the comparisons; null without any"),
+            _column("udr_eq2", pa.float64(), "the same median of equation 2"),
+            _column("informative", pa.int32(), "latents whose KL is above the threshold"),
+            _column("comparisons", pa.int32(), "comparisons made"),
+            _column("collapsed", pa.bool_(), "no informative latent: udr is 0"),
+        ),
+    ),
+}
+
+
+def schema(table: str) -> pa.Schema:
+    """The model's keys, then the table's own columns."""
+    about, columns = TABLES[table]
+    return pa.schema((*KEYS, *columns), metadata={"about": about})
+
+
+def page() -> str:
+    """docs/tables.md."""
+    lines = [
+        "# Tables",
+        "",
+        "Made from `infra/tables.py` by `make docs`. Every table lies in",
+        "`<store>/tables/<table>/*.parquet`; read one with `pandas.read_parquet(folder)`.",
+        "",
+        "## Columns of every table",
+        "",
+        *_rows(KEYS),
+    ]
+    for name, (about, columns) in TABLES.items():
+        lines += ["", f"## {name}", "", about, "", *_rows(columns)]
+    return "\n".join(lines)
+
+
+def _rows(columns: tuple[pa.Field, ...]) -> list[str]:
+    head = ["| column | type | what it is |", "|---|---|---|"]
+    return head + [f"| {c.name} | {c.type} | {c.metadata[b'about'].decode()} |" for c in columns]
+
+
+if __name__ == "__main__":
+    print(page())

@@ -1,0 +1,10 @@
+"""Scores of a representation: functions of arrays, one file per metric.
+
+Adding a metric is one file, metrics/<name>.py with NEEDS and evaluate(), and one line here. This
+module imports nothing, so that a command line may list the metrics without waiting for numpy.
+"""
+
+METRICS: tuple[str, ...] = (
+    "mig",
+    "factor_vae",
+)

@@ -1,0 +1,39 @@
+"""Any metric by its name: ask what it needs, then call it.
+
+needs(names) says which inputs to prepare, once for all of them; evaluate(name, inputs, rng) gives
+a metric's scores. A metric's module is imported when it is first asked for.
+"""
+
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Protocol, cast
+
+import numpy as np
+
+from metrics import METRICS
+from metrics.inputs import Inputs, Score
+
+
+class Metric(Protocol):
+    """What a module metrics/<name>.py offers."""
+
+    NEEDS: frozenset[str]
+
+    def evaluate(self, inputs: Inputs, rng: np.random.Generator) -> list[Score]: ...
+
+
+def metric(name: str) -> Metric:
+    """The module of a metric."""
+    if name not in METRICS:
+        raise ValueError(f"metric: found {name!r}; {', '.join(METRICS)} are accepted")
+    return cast(Metric, import_module(f"metrics.{name}"))
+
+
+def needs(names: Iterable[str]) -> frozenset[str]:
+    """What Inputs must hold for all these metrics: "table", "test_table", "groups"."""
+    return frozenset().union(*(metric(name).NEEDS for name in names))
+
+
+def evaluate(name: str, inputs: Inputs, rng: np.random.Generator) -> list[Score]:
+    """One metric's scores of one model, its headline first."""
+    return metric(name).evaluate(inputs, rng)

@@ -1,0 +1,21 @@
+"""β-VAE (Higgins et al. 2017): the KL to the prior, β times.
+
+Maximises E[log p(x|z)] − β KL(q(z|x) ‖ p(z)); Locatello et al. 2019, appendix B.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from models.objective import Code, Objective, Penalty
+
+
+class BetaVAE(Objective):
+    symbol = "β"
+    paper_strengths = (1, 2, 4, 6, 8, 16)
+
+    def penalty(self, code: Code, step: int, generator: torch.Generator) -> Penalty:
+        return Penalty(self.strength * code.kl.sum())
+
+
+OBJECTIVE = BetaVAE

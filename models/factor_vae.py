@@ -1,0 +1,52 @@
+"""FactorVAE (Kim & Mnih 2018): the total correlation, γ times, told by a discriminator.
+
+Maximises ELBO − γ KL(q(z) ‖ ∏ q(z_j)); Locatello et al. 2019, appendix B. The density ratio comes
+from a classifier between samples of q(z) and the same batch shuffled within each latent. As in the
+authors' released code both losses come from one forward pass of the same batch, and the total
+correlation is the mean of logit₀ − logit₁.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from models.objective import Code, Objective, Penalty
+
+WIDTH, HIDDEN_LAYERS, SLOPE = 1000, 6, 0.2  # Duan et al. 2020, Table 6b; the released code's depth
+
+
+class FactorVAE(Objective):
+    symbol = "γ"
+    paper_strengths = (10, 20, 30, 40, 50, 100)
+
+    def __init__(self, strength: float, latents: int) -> None:
+        super().__init__(strength, latents)
+        layers: list[nn.Module] = []
+        for i in range(HIDDEN_LAYERS):
+            layers += [nn.Linear(latents if i == 0 else WIDTH, WIDTH), nn.LeakyReLU(SLOPE)]
+        self.discriminator = nn.Sequential(*layers, nn.Linear(WIDTH, 2))
+
+    def penalty(self, code: Code, step: int, generator: torch.Generator) -> Penalty:
+        z, shuffled = code.sample, shuffle_latents(code.sample.detach(), generator)
+        logits = self.discriminator(torch.cat([z, shuffled]))
+        joint, factorised = logits[: len(z)], logits[len(z) :]
+        total_correlation = (joint[:, 0] - joint[:, 1]).mean()
+        is_joint = joint.new_zeros(len(z), dtype=torch.long)
+        adversary = 0.5 * functional.cross_entropy(joint, is_joint)
+        adversary = adversary + 0.5 * functional.cross_entropy(factorised, is_joint + 1)
+        return Penalty(code.kl.sum() + self.strength * total_correlation, adversary)
+
+    def adversary_optimiser(self) -> torch.optim.Optimizer:
+        """Locatello et al. 2019, Table 4c."""
+        return torch.optim.Adam(self.parameters(), lr=1e-4, betas=(0.5, 0.9), eps=1e-8, fused=True)
+
+
+def shuffle_latents(z: Tensor, generator: torch.Generator) -> Tensor:
+    """Permute the batch within each latent on its own: samples of the product of marginals."""
+    order = torch.rand(z.shape, generator=generator).argsort(dim=0)
+    return z.gather(0, order.to(z.device))
+
+
+OBJECTIVE = FactorVAE

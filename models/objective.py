@@ -1,0 +1,50 @@
+"""What every objective has: a strength, and a penalty added to the reconstruction loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class Code:
+    """What the encoder says of a batch; `kl` is per latent, averaged over the batch."""
+
+    mean: Tensor
+    logvar: Tensor
+    sample: Tensor
+    kl: Tensor
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """`regulariser` joins the VAE's loss; `adversary` is what a second optimiser minimises."""
+
+    regulariser: Tensor
+    adversary: Tensor | None = None
+
+
+class Objective(nn.Module):
+    """Base of all objectives. A subclass has its own file and a line in `models.METHODS`."""
+
+    symbol: ClassVar[str]
+    paper_strengths: ClassVar[tuple[float, ...]]
+
+    def __init__(self, strength: float, latents: int) -> None:
+        super().__init__()
+        self.strength, self.latents = strength, latents
+
+    def penalty(self, code: Code, step: int, generator: torch.Generator) -> Penalty:
+        raise TypeError(f"{type(self).__name__} must say what it adds to the reconstruction loss")
+
+    def adversary_optimiser(self) -> torch.optim.Optimizer | None:
+        """The optimiser of the objective's own network, if it has one."""
+        return None
+
+
+def gaussian_kl(mean: Tensor, logvar: Tensor) -> Tensor:
+    """KL from N(mean, exp(logvar)) to N(0, 1), elementwise, in nats."""
+    return 0.5 * (mean.square() + logvar.exp() - logvar - 1)

@@ -1,0 +1,187 @@
+"""Training of one model: a Lightning module whose one step is many optimiser steps.
+
+The Trainer sees chunks of optimiser steps, so that its own cost vanishes. Batches and noise are
+functions of the step number, drawn on the CPU whatever the device: a model that goes on from a
+checkpoint sees what it would have seen.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pytorch_lightning as pl
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from models.architecture import VAE, initialise
+from models.objective import Code, Objective, gaussian_kl
+
+CHUNK = 20  # optimiser steps in one step of the Trainer
+
+
+class CurvePoint(NamedTuple):
+    step: int
+    loss: float
+    reconstruction: float
+    kl: float
+    regulariser: float
+
+
+class Diverged(ArithmeticError):
+    """A loss that is not finite ends the model."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What the optimiser is told; the paper's values are the spec's defaults."""
+
+    steps: int
+    learning_rate: float
+    beta1: float
+    beta2: float
+    epsilon: float
+    log_every: int
+
+
+class Training(pl.LightningModule):
+    """One VAE and its objective on their way from the first step to the last."""
+
+    def __init__(
+        self,
+        vae: VAE,
+        objective: Objective,
+        recipe: Recipe,
+        batch: Callable[[int], Tensor],
+        noise: Callable[[int], torch.Generator],
+        after_chunk: Callable[[Training], None] = lambda training: None,
+    ) -> None:
+        super().__init__()
+        self.automatic_optimization = False
+        self.vae, self.objective = vae.to(memory_format=torch.channels_last), objective
+        self.recipe, self.batch, self.noise = recipe, batch, noise
+        self.after_chunk = after_chunk
+        self.curve: list[CurvePoint] = []
+        self.done = 0
+        self.seconds = 0.0  # spent by earlier attempts, for whoever keeps the time
+        self.vae_optimiser = torch.optim.Adam(
+            vae.parameters(),
+            lr=recipe.learning_rate,
+            betas=(recipe.beta1, recipe.beta2),
+            eps=recipe.epsilon,
+            fused=True,
+        )
+        self.adversary_optimiser = objective.adversary_optimiser()
+
+    def initialise(self, generator: torch.Generator) -> None:
+        initialise(self.vae, generator)
+        initialise(self.objective, generator)
+
+    def configure_optimizers(self) -> None:
+        """None: the module steps its own optimisers, which outlive the Trainer."""
+
+    def train_dataloader(self) -> range:
+        """The first step of every chunk, from where the module stands to the end."""
+        return range(self.done, self.recipe.steps, CHUNK)
+
+    def training_step(self, first: int, index: int) -> None:
+        steps = range(first, min(first + CHUNK, self.recipe.steps))
+        losses = [self.optimise(step) for step in steps]
+        for step, point in zip(steps, losses, strict=True):
+            self._record(step, point)
+        self.done = steps.stop
+        self.after_chunk(self)
+
+    def optimise(self, step: int) -> tuple[Tensor, Tensor, Tensor]:
+        """One optimiser step; returns loss, reconstruction and KL without waiting for them."""
+        images, generator = self.batch(step).to(self.device), self.noise(step)
+        code = encode(self.vae, images, generator)
+        reconstruction = bernoulli_loss(self.vae.decoder(code.sample), images)
+        penalty = self.objective.penalty(code, step, generator)
+        loss = reconstruction + penalty.regulariser
+        self.vae_optimiser.zero_grad()
+        loss.backward(  # type: ignore[no-untyped-call]
+            inputs=list(self.vae.parameters()), retain_graph=penalty.adversary is not None
+        )
+        if penalty.adversary is not None and self.adversary_optimiser is not None:
+            self.adversary_optimiser.zero_grad()
+            penalty.adversary.backward(inputs=list(self.objective.parameters()))  # type: ignore[no-untyped-call]
+            self.adversary_optimiser.step()
+        self.vae_optimiser.step()
+        return loss.detach(), reconstruction.detach(), code.kl.detach().sum()
+
+    def _record(self, step: int, losses: tuple[Tensor, Tensor, Tensor]) -> None:
+        loss, reconstruction, kl = (float(value) for value in losses)
+        terms = {"reconstruction": reconstruction, "kl": kl, "regulariser": loss - reconstruction}
+        if not math.isfinite(loss):
+            term = next((name for name, value in terms.items() if not math.isfinite(value)), "loss")
+            raise Diverged(f"{term} was {terms.get(term, loss)} at step {step}")
+        number = step + 1
+        if number == 1 or number % self.recipe.log_every == 0 or number == self.recipe.steps:
+            self.curve.append(CurvePoint(number, loss, **terms))
+
+    # checkpoints ---------------------------------------------------------------------------
+
+    def checkpoint(self) -> bytes:
+        """All that the rest of the training depends on; streams follow from the step number."""
+        file = io.BytesIO()
+        torch.save(
+            {
+                "done": self.done,
+                "seconds": self.seconds,
+                "vae": self.vae.state_dict(),
+                "objective": self.objective.state_dict(),
+                "vae_optimiser": self.vae_optimiser.state_dict(),
+                "adversary_optimiser": self.adversary_optimiser.state_dict()
+                if self.adversary_optimiser
+                else None,
+                "curve": [tuple(point) for point in self.curve],
+            },
+            file,
+        )
+        return file.getvalue()
+
+    def restore(self, checkpoint: bytes) -> None:
+        state: dict[str, Any] = torch.load(io.BytesIO(checkpoint), weights_only=True)
+        self.vae.load_state_dict(state["vae"])
+        self.objective.load_state_dict(state["objective"])
+        self.vae_optimiser.load_state_dict(state["vae_optimiser"])
+        if self.adversary_optimiser:
+            self.adversary_optimiser.load_state_dict(state["adversary_optimiser"])
+        self.curve = [CurvePoint(*point) for point in state["curve"]]
+        self.done, self.seconds = state["done"], state["seconds"]
+
+
+def encode(vae: VAE, images: Tensor, generator: torch.Generator) -> Code:
+    """Posterior of a batch and one sample of it."""
+    mean, logvar = vae.encoder(images)
+    noise = torch.randn(mean.shape, generator=generator).to(mean.device)
+    sample = mean + noise * (0.5 * logvar).exp()
+    return Code(mean, logvar, sample, gaussian_kl(mean, logvar).mean(0))
+
+
+def bernoulli_loss(logits: Tensor, images: Tensor) -> Tensor:
+    """Negative log-likelihood in nats per image, averaged over the batch."""
+    total = functional.binary_cross_entropy_with_logits(logits, images, reduction="sum")
+    return total / len(images)
+
+
+def fit(training: Training) -> None:
+    """Run what is left of the training."""
+    logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        trainer = pl.Trainer(
+            accelerator="auto",
+            devices=1,
+            max_epochs=1,
+            barebones=True,
+            deterministic=True,
+        )
+        trainer.fit(training)

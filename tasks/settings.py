@@ -1,0 +1,158 @@
+"""What a unit of work is told: which model, how to train, score and compare it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+import metrics
+from infra.errors import WrongInput, one_of
+from infra.tables import PROTOCOL
+
+
+class Settings(BaseModel):
+    """Frozen; an unknown key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+Positive = Annotated[int, Field(ge=1, strict=True)]
+Rate = Annotated[float, Field(gt=0)]
+
+
+class Training(Settings):
+    """Optimisation; the defaults are Table 4 of Locatello et al. 2019."""
+
+    steps: Positive = 300_000
+    batch_size: Annotated[int, Field(ge=2, strict=True)] = 64
+    learning_rate: Rate = 1e-4
+    beta1: Annotated[float, Field(ge=0, lt=1)] = 0.9
+    beta2: Annotated[float, Field(ge=0, lt=1)] = 0.999
+    epsilon: Rate = 1e-8
+    precision: Literal["float32"] = "float32"
+    log_every: Positive = 1000
+    checkpoint_seconds: Annotated[float, Field(gt=0)] = 120.0
+
+
+class Metrics(Settings):
+    """Supervised scores; the defaults are those of Locatello et al. 2019, appendix C."""
+
+    names: tuple[str, ...] = metrics.METRICS
+    points: Annotated[int, Field(ge=2, strict=True)] = 10_000
+    test_points: Positive = 5_000
+    group_size: Annotated[int, Field(ge=2, strict=True)] = 64
+
+    @field_validator("names")
+    @classmethod
+    def _metrics_exist(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            if name not in metrics.METRICS:
+                raise WrongInput("metrics.names", name, one_of(metrics.METRICS, name))
+        return names
+
+
+class Udr(Settings):
+    """Comparisons without labels; the defaults are those of Duan et al. 2020 and their code."""
+
+    similarities: tuple[Literal["lasso"], ...] = ("lasso",)
+    pools: tuple[Literal["cell", "method"], ...] = ("cell", "method")
+    p: Positive | None = None
+    kl_threshold: Annotated[float, Field(ge=0)] = 0.01
+
+
+@dataclass(frozen=True)
+class Model:
+    """Everything that changes the science of one model, and nothing else."""
+
+    data: str
+    source: str
+    method: str
+    strength: float
+    seed: int
+    architecture: str
+    latents: int
+    steps: int
+    batch_size: int
+    learning_rate: float
+    beta1: float
+    beta2: float
+    epsilon: float
+    precision: str
+    protocol: int = PROTOCOL
+
+    @cached_property
+    def id(self) -> str:
+        canonical = json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+    @property
+    def cell(self) -> str:
+        """The name of the cell: all but the seed."""
+        return f"{self.data}-{self.method}-{self.strength:g}"
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        """The columns that every table begins with."""
+        return {
+            "model_id": self.id,
+            "data": self.data,
+            "source": self.source,
+            "method": self.method,
+            "strength": self.strength,
+            "seed": self.seed,
+            "protocol": self.protocol,
+        }
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Models that differ in their seed only."""
+
+    models: tuple[Model, ...]
+
+    @property
+    def name(self) -> str:
+        return self.models[0].cell
+
+    @property
+    def group(self) -> str:
+        """The data set and method whose models are compared over all strengths."""
+        return f"{self.models[0].data}-{self.models[0].method}"
+
+
+@dataclass(frozen=True)
+class TrainingOrder:
+    """How to train, beyond what the model's identity says, and where the model goes."""
+
+    store: str
+    probe: int
+    log_every: int
+    checkpoint_seconds: float
+
+
+@dataclass(frozen=True)
+class ScoringOrder:
+    """Which scores, and where the model lies."""
+
+    store: str
+    metrics: Metrics
+
+
+@dataclass(frozen=True)
+class ComparisonOrder:
+    """How to compare, and where the models lie."""
+
+    store: str
+    udr: Udr
+
+
+def ranking_made_from(model_ids: Sequence[str], udr: Udr) -> str:
+    """What a ranking depends on: which models were compared, and how."""
+    text = udr.model_dump_json() + " ".join(sorted(model_ids))
+    return hashlib.sha256(text.encode()).hexdigest()

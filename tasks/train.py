@@ -1,0 +1,198 @@
+"""One model from its first step to its rows: weights, curve, representation, pictures."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from dataclasses import asdict
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import torch
+from numpy.typing import NDArray
+from safetensors.torch import load as load_weights
+from safetensors.torch import save as save_weights
+
+import data
+import models
+from data.protocol import DataSet, sample_factors
+from infra.store import Store
+from models.architecture import VAE
+from models.representation import encode, reconstructions, traversal, unsupervised
+from models.training import Diverged, Recipe, Training, fit
+from tasks.outcome import write_outcome
+from tasks.settings import Model, TrainingOrder
+from tasks.streams import entropy, stream
+
+SHOWN = 8  # images in the picture of reconstructions
+
+
+def train_model(model: Model, order: TrainingOrder) -> str:
+    """Train a model, or go on with it, and write its rows; returns its status.
+
+    Done models are left alone: Ray and people run things twice. The row in `models` is written
+    last, so a model that has one has everything else.
+    """
+    store = Store(order.store)
+    if store.has_part("models", model.id):
+        return "done"
+    torch.set_num_threads(1)
+    began = time.perf_counter()
+    attempt = _Attempt(model, order, store, began)
+    try:
+        return attempt.run()
+    except Diverged as error:
+        return attempt.give_up("diverged", str(error))
+    except Exception as error:
+        store.write_bytes(traceback.format_exc().encode(), "models", model.id, "error.txt")
+        return attempt.give_up("failed", f"{type(error).__name__}: {error}")
+
+
+class _Attempt:
+    """One run of the training, from nothing or from a checkpoint."""
+
+    def __init__(self, model: Model, order: TrainingOrder, store: Store, began: float) -> None:
+        self.model, self.order, self.store, self.began = model, order, store, began
+        self.saved_at = began
+        self.training: Training | None = None
+
+    def run(self) -> str:
+        model, store = self.model, self.store
+        images_of = data_set(model.data)
+        training = self.training = self._training(images_of)
+        fit(training)
+        vae = training.vae.eval()
+        images = probe_images(model.data, self.order.probe)
+        mean, logvar = encode(vae, images)
+        quantities = unsupervised(vae, images, mean, logvar, _torch_stream(model.id, "probe"))
+        kl = quantities.kl_per_latent
+        store.write_bytes(
+            save_weights({k: v.contiguous().cpu() for k, v in vae.state_dict().items()}),
+            *("models", model.id, "weights.safetensors"),
+        )
+        store.write_json(
+            {**asdict(model), "channels": images_of.channels}, "models", model.id, "model.json"
+        )
+        store.write_part(
+            "representations",
+            model.id,
+            {
+                **model.keys,
+                "row": np.arange(len(mean), dtype=np.int32),
+                "mean": _lists(mean),
+                "logvar": _lists(logvar),
+            },
+        )
+        curve = list(zip(*training.curve, strict=True))
+        names = ("step", "loss", "reconstruction", "kl", "regulariser")
+        store.write_part("curves", model.id, {**model.keys, **dict(zip(names, curve, strict=True))})
+        order, strip = traversal(vae, mean[0], kl)
+        store.write_part(
+            "pictures",
+            model.id,
+            {
+                **model.keys,
+                "kind": ["traversal", "reconstruction"],
+                "order": [order, []],
+                "kl": [kl[order].tolist(), []],
+                "png": [strip, reconstructions(vae, images[:SHOWN], mean[:SHOWN])],
+            },
+        )
+        numbers: dict[str, Any] = {
+            "loss": training.curve[-1].loss,
+            "reconstruction": quantities.reconstruction,
+            "kl": quantities.kl,
+            "elbo": quantities.elbo,
+            "kl_per_latent": [kl.tolist()],
+        }
+        self._finish("trained", "", **numbers)
+        return "trained"
+
+    def _training(self, images_of: DataSet) -> Training:
+        model, order = self.model, self.order
+
+        def batch(step: int) -> torch.Tensor:
+            draws = stream(model.id, "batches", step)
+            factors = sample_factors(images_of.factor_sizes, model.batch_size, draws)
+            images = torch.from_numpy(images_of.images(factors, draws))
+            return images.contiguous(memory_format=torch.channels_last)
+
+        training = Training(
+            VAE(images_of.channels, model.latents, model.architecture),
+            models.build_objective(model.method, model.strength, model.latents),
+            Recipe(
+                model.steps,
+                model.learning_rate,
+                model.beta1,
+                model.beta2,
+                model.epsilon,
+                order.log_every,
+            ),
+            batch,
+            lambda step: _torch_stream(model.id, "noise", step),
+            self._checkpoint_if_due,
+        )
+        training.initialise(_torch_stream(model.id, "init"))
+        if self.store.exists("models", model.id, "checkpoint.pt"):
+            training.restore(self.store.read_bytes("models", model.id, "checkpoint.pt"))
+        return training
+
+    def _checkpoint_if_due(self, training: Training) -> None:
+        now = time.perf_counter()
+        if now - self.saved_at >= self.order.checkpoint_seconds:
+            training.seconds += now - self.began
+            self.began = self.saved_at = now
+            self.store.write_bytes(training.checkpoint(), "models", self.model.id, "checkpoint.pt")
+
+    def give_up(self, status: str, reason: str) -> str:
+        self._finish(status, reason)
+        return status
+
+    def _finish(self, status: str, reason: str, **numbers: Any) -> None:
+        seconds = time.perf_counter() - self.began
+        if self.training:
+            numbers["steps"] = self.training.done
+            seconds += self.training.seconds
+        write_outcome(
+            self.model, self.store, status, reason, seconds=seconds, device=_device(), **numbers
+        )
+        self.store.remove("models", self.model.id, "checkpoint.pt")
+
+
+def load_model(model: Model, store: Store) -> VAE:
+    """A trained model's VAE, on the CPU."""
+    vae = VAE(data_set(model.data).channels, model.latents, model.architecture)
+    weights = store.read_bytes("models", model.id, "weights.safetensors")
+    vae.load_state_dict(load_weights(weights))
+    vae.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    return vae.eval()
+
+
+@lru_cache(maxsize=4)
+def data_set(name: str) -> DataSet:
+    """One copy per process of what is a memory map underneath."""
+    return data.load(name)
+
+
+@lru_cache(maxsize=1)
+def probe_images(name: str, count: int) -> NDArray[np.float32]:
+    """The ordered images on which all models of a data set are compared."""
+    images_of = data_set(name)
+    draws = stream("probe", name)
+    return images_of.images(sample_factors(images_of.factor_sizes, count, draws), draws)
+
+
+def _torch_stream(*names: object) -> torch.Generator:
+    return torch.Generator().manual_seed(entropy(*names) % 2**63)
+
+
+def _lists(rows: NDArray[np.float32]) -> pa.Array:
+    flat = pa.array(np.ascontiguousarray(rows).reshape(-1))
+    offsets = np.arange(0, rows.size + 1, rows.shape[1], dtype=np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), flat)
+
+
+def _device() -> str:
+    return torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"

@@ -1,0 +1,80 @@
+"""What holds for every data set, and what naming one costs."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import data
+from data.protocol import sample_factors
+from infra.errors import WrongInput
+
+ROOT = Path(__file__).parents[2]
+NEED_NO_DOWNLOAD = [name for name in data.DATA_SETS if data.describe(name).source == "redrawn"]
+
+
+@pytest.mark.parametrize("name", data.DATA_SETS)
+def test_is_described(name):
+    described = data.describe(name)
+    assert described.name == name
+    assert described.source in ("official", "redrawn", "look-alike", "user")
+    assert described.channels in (1, 3)
+    assert len(described.factor_names) == len(described.factor_sizes)
+    assert len(set(described.factor_names)) == len(described.factor_names)
+    assert all(size > 1 for size in described.factor_sizes)
+
+
+@pytest.mark.parametrize("name", NEED_NO_DOWNLOAD)
+def test_keeps_what_its_description_promises(name, cache):
+    described, loaded = data.describe(name), data.load(name, cache)
+    for field, value in vars(described).items():
+        assert getattr(loaded, field) == value
+    stream = np.random.default_rng(0)
+    images = loaded.images(sample_factors(loaded.factor_sizes, 20, stream), stream)
+    assert images.shape == (20, described.channels, 64, 64)
+    assert images.dtype == np.float32
+    assert images.flags.c_contiguous
+    assert images.min() >= 0
+    assert images.max() <= 1
+
+
+def test_describing_imports_nothing_slow():
+    code = """if True:
+        import sys, data
+        assert "numpy" not in sys.modules, "naming the data sets imports numpy"
+        import numpy, time
+        start = time.process_time()  # a busy machine does not count
+        for name in data.DATA_SETS:
+            data.describe(name)
+        took = time.process_time() - start
+        slow = {"numba", "torch", "scipy", "PIL", "ray", "prefect"} & set(sys.modules)
+        assert not slow, f"describing imports {slow}"
+        assert took < 0.05 * len(data.DATA_SETS), f"describing takes {took} s"
+        """
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones():
+    with pytest.raises(WrongInput, match=r"dsprite2.*color_dsprites"):
+        data.load("dsprite2")
+    with pytest.raises(WrongInput, match="dsprite2"):
+        data.describe("dsprite2")
+
+
+def test_sampled_factors_are_uniform_and_independent():
+    sizes = (2, 3, 4)
+    factors = sample_factors(sizes, 24_000, np.random.default_rng(0))
+    assert factors.shape == (24_000, 3)
+    assert factors.dtype == np.int64
+    cells = np.zeros(sizes)
+    np.add.at(cells, tuple(factors.T), 1)
+    chi_square = ((cells - 1000) ** 2 / 1000).sum()
+    assert 5 < chi_square < 60  # 23 degrees of freedom: outside once in 40,000 streams
+
+
+def test_sampled_factors_follow_the_stream():
+    draw = [sample_factors((5, 7), 50, np.random.default_rng(seed)) for seed in (1, 1, 2)]
+    assert np.array_equal(draw[0], draw[1])
+    assert not np.array_equal(draw[0], draw[2])

@@ -1,0 +1,217 @@
+"""What every metric must do, driven by the properties declared here.
+
+A metric in METRICS without declared properties fails; so does a declaration that is not true.
+"""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from metrics import METRICS
+from metrics.evaluate import evaluate, metric, needs
+from metrics.inputs import Groups, Inputs, table_groups
+
+
+@dataclass(frozen=True)
+class Properties:
+    """What a metric promises of its headline score."""
+
+    # changing nothing but this leaves the score as it is
+    permuted: bool  # the order of latents
+    flipped: bool  # the sign of a latent
+    scaled: bool  # a positive factor per latent, from 1/100 to 100
+    shifted: bool  # a constant added to a latent
+    # the lowest and highest score possible
+    bounds: tuple[float, float]
+    # the lowest and highest score accepted of a table of three factors for which
+    perfect: tuple[float, float]  # each factor is a latent
+    random: tuple[float, float]  # latents are noise
+    duplicated: tuple[float, float]  # each factor is two equal latents
+    dead: tuple[float, float]  # latents are constant
+    one_latent: tuple[float, float]  # the first factor is the only latent
+    constant_factor: tuple[float, float]  # each factor is a latent, a fourth factor has one value
+
+
+PROPERTIES = {
+    "mig": Properties(
+        permuted=True,
+        flipped=True,
+        scaled=True,
+        shifted=True,
+        bounds=(0, 1),
+        perfect=(1, 1),
+        random=(0, 0.01),
+        duplicated=(0, 0),
+        dead=(0, 0),
+        one_latent=(1 / 3, 1 / 3),
+        constant_factor=(3 / 4, 3 / 4),
+    ),
+    "factor_vae": Properties(
+        permuted=True,
+        flipped=True,
+        scaled=False,  # latents below an absolute variance do not count
+        shifted=True,
+        bounds=(0, 1),
+        perfect=(1, 1),
+        random=(0.28, 0.38),
+        duplicated=(1, 1),
+        dead=(0, 0),
+        one_latent=(0.3, 0.37),
+        constant_factor=(0.7, 0.8),
+    ),
+}
+
+SIZES = (3, 4, 5)
+GRID = np.tile(list(product(*(range(size) for size in SIZES))), (40, 1))  # every combination 40×
+
+
+def score(name: str, codes: np.ndarray, factors: np.ndarray) -> float:
+    headline = evaluate(name, inputs(codes, factors), np.random.default_rng(2))[0]
+    assert (headline.part, headline.factor) == ("score", None)
+    return headline.value
+
+
+def inputs(codes: np.ndarray, factors: np.ndarray, groups: int = 1000, size: int = 32) -> Inputs:
+    rng = np.random.default_rng(1)
+    return Inputs(
+        codes,
+        factors,
+        train_groups=table_groups(codes, factors, groups, size, rng),
+        test_groups=table_groups(codes, factors, groups, size, rng),
+        test_codes=codes,
+        test_factors=factors,
+    )
+
+
+def entangled(rng: np.random.Generator) -> np.ndarray:
+    """Somewhere between perfect and random, with no two values equal."""
+    mixing = np.eye(3, 5) + 0.4 * rng.normal(size=(3, 5))
+    return GRID @ mixing + rng.normal(size=(len(GRID), 5))
+
+
+TRANSFORMS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "permuted": lambda codes: codes[:, [3, 0, 4, 2, 1]],
+    "flipped": lambda codes: codes * [1, -1, -1, 1, -1],
+    "scaled": lambda codes: codes * [0.01, 1, 100, 0.1, 0.01],
+    "shifted": lambda codes: codes + np.array([5, -3, 0.1, 0, 100]),
+}
+
+SCENES: dict[str, Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray]]] = {
+    "perfect": lambda rng: (GRID.astype(float), GRID),
+    "random": lambda rng: (rng.normal(size=(len(GRID), 5)), GRID),
+    "duplicated": lambda rng: (np.repeat(GRID.astype(float), 2, axis=1), GRID),
+    "dead": lambda rng: (np.full((len(GRID), 3), 0.1), GRID),
+    "one_latent": lambda rng: (GRID[:, :1].astype(float), GRID),
+    "constant_factor": lambda rng: (
+        GRID.astype(float),
+        np.column_stack([GRID, np.full(len(GRID), 7)]),
+    ),
+}
+
+
+def test_every_metric_declares_its_properties():
+    assert set(PROPERTIES) == set(METRICS), "declare the properties of every metric above"
+    assert {field.name for field in fields(Properties)} == {*TRANSFORMS, *SCENES, "bounds"}
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_metric_says_what_it_is_and_needs(name):
+    module = metric(name)
+    assert module.NEEDS.issubset({"table", "test_table", "groups"})
+    for word in ("Paper:", "Family:", "Property:"):
+        assert word in (module.__doc__ or "")
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("name", METRICS)
+def test_invariances_are_as_declared(name, transform):
+    codes = entangled(np.random.default_rng(0))
+    before, after = score(name, codes, GRID), score(name, TRANSFORMS[transform](codes), GRID)
+    assert 0.02 < before < 0.98, "the example must leave room for a change"
+    unchanged = after == pytest.approx(before, abs=1e-9)
+    assert unchanged is getattr(PROPERTIES[name], transform)
+
+
+@pytest.mark.parametrize("scene", SCENES)
+@pytest.mark.parametrize("name", METRICS)
+def test_scores_of_known_representations_are_as_declared(name, scene):
+    codes, factors = SCENES[scene](np.random.default_rng(0))
+    low, high = getattr(PROPERTIES[name], scene)
+    assert low - 1e-9 <= score(name, codes, factors) <= high + 1e-9
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_same_stream_gives_same_scores_and_inputs_stay_as_they_are(name):
+    codes = entangled(np.random.default_rng(0))
+    given_inputs, untouched = inputs(codes, GRID), inputs(codes.copy(), GRID.copy())
+    first = evaluate(name, given_inputs, np.random.default_rng(3))
+    assert evaluate(name, given_inputs, np.random.default_rng(3)) == first
+    for field in fields(Inputs):
+        kept, now = getattr(untouched, field.name), getattr(given_inputs, field.name)
+        if isinstance(kept, Groups):
+            kept, now = kept.codes, now.codes
+        np.testing.assert_array_equal(now, kept)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
+    rows = draw(st.integers(1, 30))
+    code_type = draw(st.sampled_from([np.float32, np.float64, np.float16, np.int16, np.uint8]))
+    factor_type = draw(st.sampled_from([np.int8, np.uint16, np.int64, np.bool_]))
+    codes = arrays.arrays(
+        code_type,
+        (rows, draw(st.integers(1, 4))),
+        elements={"allow_nan": False, "allow_infinity": False}
+        if np.issubdtype(code_type, np.float16)
+        else {"min_value": -1000, "max_value": 1000}
+        if np.issubdtype(code_type, np.floating)
+        else None,
+    )
+    factors = arrays.arrays(factor_type, (rows, draw(st.integers(1, 3))))
+    return draw(codes), draw(factors)
+
+
+@pytest.mark.parametrize("name", METRICS)
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(table=tables())
+def test_any_valid_table_gives_finite_scores_within_bounds(name, table):
+    scores = evaluate(name, inputs(*table, groups=7, size=2), np.random.default_rng(0))
+    assert scores[0].part == "score"
+    assert len({(row.part, row.factor) for row in scores}) == len(scores)
+    assert all(type(row.value) is float and np.isfinite(row.value) for row in scores)
+    low, high = PROPERTIES[name].bounds
+    assert low - 1e-9 <= scores[0].value <= high + 1e-9
+
+
+def test_needs_are_the_union_over_metrics():
+    assert needs([]) == frozenset()
+    assert needs(["mig"]) == {"table"}
+    assert needs(["mig", "factor_vae"]) == {"table", "groups"}
+
+
+def test_unknown_metric_is_named_with_those_there_are():
+    with pytest.raises(ValueError, match=r"found 'migg'; mig, factor_vae"):
+        evaluate("migg", inputs(GRID.astype(float), GRID), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("module", "absent"),
+    [
+        ("metrics", ("numpy", "sklearn", "numba")),
+        ("metrics.evaluate", ("sklearn", "numba", "scipy")),
+        ("metrics.mig", ("sklearn", "numba")),
+        ("metrics.factor_vae", ("sklearn", "numba")),
+    ],
+)
+def test_imports_stay_cheap(module, absent):
+    program = f"import sys, {module}; print(*(set({absent!r}) & sys.modules.keys()))"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert found.stdout.split() == []

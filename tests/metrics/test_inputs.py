@@ -1,0 +1,106 @@
+import numpy as np
+import pytest
+
+from metrics.inputs import Inputs, check, table_groups
+
+CODES = np.arange(12.0).reshape(6, 2)
+FACTORS = np.arange(6).reshape(6, 1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_floats_keep_their_type(dtype):
+    codes, factors = check(CODES.astype(dtype), FACTORS.astype(np.uint8))
+    assert codes.dtype == dtype
+    assert factors.dtype == np.int64
+
+
+def test_lists_and_whole_numbers_are_welcome():
+    codes, factors = check([[1, 2], [3, 4]], [[True], [False]])
+    assert codes.dtype == np.float64
+    assert factors.tolist() == [[1], [0]]
+
+
+def hole(value):
+    codes = CODES.copy()
+    codes[4, 1] = value
+    return codes
+
+
+@pytest.mark.parametrize(
+    ("codes", "factors", "message"),
+    [
+        (CODES[0], FACTORS, r"codes: found shape \(2,\); \(rows, columns\)"),
+        (CODES[:0], FACTORS[:0], r"codes: found shape \(0, 2\); .*none of them 0"),
+        (CODES[:, :0], FACTORS, r"codes: found shape \(6, 0\)"),
+        (CODES.astype(complex), FACTORS, "codes: found complex128; real numbers"),
+        (CODES.astype(str), FACTORS, "codes: found <U32; real numbers"),
+        (hole(np.nan), FACTORS, "codes: row 4, column 1 holds nan; finite numbers"),
+        (hole(-np.inf), FACTORS, "codes: row 4, column 1 holds -inf"),
+        (hole(1e200), FACTORS, r"codes: row 4, column 1 holds 1e\+200; .* below 1e\+150"),
+        (hole(np.nan).astype(np.float32), FACTORS, "codes: row 4, column 1 holds nan"),
+        (CODES, FACTORS[:, 0], r"factors: found shape \(6,\); \(rows, factors\)"),
+        (CODES, FACTORS[:5], "factors: found 5 rows; 6, as codes,"),
+        (CODES, FACTORS * 1.0, r"factors: found float64; integers .* np.unique\(.*np.digitize"),
+    ],
+)
+def test_bad_arrays_are_named_in_one_line(codes, factors, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        check(codes, factors)
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_groups_and_test_rows_are_named():
+    inputs = Inputs(CODES, FACTORS)
+    with pytest.raises(ValueError, match="train_groups or test_groups is None"):
+        inputs.groups()
+    with pytest.raises(ValueError, match="test_codes or test_factors is None"):
+        inputs.test_table()
+
+
+def table(rows=400):
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, [2, 7, 30], size=(rows, 3)) * 5 - 3
+    return np.arange(rows * 2.0).reshape(rows, 2), factors
+
+
+def rows_of(groups):
+    """The table's rows that groups hold, as table() numbers its codes by row."""
+    assert (groups.codes[..., 0] + 1 == groups.codes[..., 1]).all()
+    return (groups.codes[..., 0] / 2).astype(int)
+
+
+def test_groups_are_rows_that_share_the_factor_named():
+    codes, factors = table()
+    groups = table_groups(codes, factors, 300, 16, np.random.default_rng(1))
+    assert groups.codes.shape == (300, 16, 2)
+    drawn = factors[rows_of(groups)]  # (groups, size, factors)
+    shared = (drawn == drawn[:, :1]).all(axis=1)
+    assert shared[np.arange(300), groups.factor].all()
+    assert shared.mean() < 0.5  # the other factors vary
+
+
+def test_factors_values_and_rows_are_drawn_as_often_as_they_should():
+    codes, factors = table(60)
+    factors[:, 0] = np.arange(60) < 6  # a value of one row in ten
+    groups = table_groups(codes, factors, 6000, 8, np.random.default_rng(1))
+    np.testing.assert_allclose(np.bincount(groups.factor) / 6000, 1 / 3, atol=0.03)
+    first = rows_of(groups)[groups.factor == 0]
+    assert (first[:, 0] < 6).mean() == pytest.approx(0.1, abs=0.03)
+    # within a value, all of its rows, equally often and independently of each other
+    rare = first[first[:, 0] < 6]
+    np.testing.assert_allclose(np.bincount(rare.ravel()) / rare.size, 1 / 6, atol=0.04)
+    assert (rare[:, 0] == rare[:, 1]).mean() == pytest.approx(1 / 6, abs=0.08)
+
+
+def test_a_value_of_one_row_gives_equal_points():
+    groups = table_groups(CODES, FACTORS, 20, 4, np.random.default_rng(0))
+    assert (groups.codes == groups.codes[:, :1]).all()
+    assert len(np.unique(groups.codes[:, 0, 0])) > 1
+
+
+def test_groups_depend_on_the_stream_alone():
+    codes, factors = table()
+    draws = [table_groups(codes, factors, 50, 4, np.random.default_rng(s)) for s in (1, 1, 2)]
+    np.testing.assert_array_equal(draws[0].codes, draws[1].codes)
+    np.testing.assert_array_equal(draws[0].factor, draws[1].factor)
+    assert (draws[0].codes != draws[2].codes).any()
