@@ -18,7 +18,7 @@ def discretise(codes: Codes, bins: int) -> Factors:
         raise ValueError(f"bins: found {bins}; 1 or more is accepted")
     labels = []
     for latent in codes.T:  # one by one: in linspace, a constant column changes others' rounding
-        edges = np.linspace(latent.min(), latent.max(), bins + 1, dtype=codes.dtype)
+        edges = np.linspace(latent.min(), latent.max(), bins + 1)
         labels.append(np.searchsorted(edges[:-1], latent, side="right") - 1)
     return np.stack(labels, axis=1).astype(np.int64)
 

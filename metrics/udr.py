@@ -74,8 +74,8 @@ def pairwise(
         if kl.shape != (models, latents):
             raise ValueError(f"kl: found shape {kl.shape}; {(models, latents)} is accepted")
         informative = kl > threshold
-    udr, udr_eq2 = np.empty((2, models, models))
-    grams = np.empty((models, latents, latents))
+    udr, udr_eq2 = np.full((2, models, models), np.nan)
+    grams = np.zeros((models, latents, latents))
     step = max(1, BLOCK_BYTES // (8 * points * latents))
     blocks = [slice(start, min(start + step, models)) for start in range(0, models, step)]
     for last, j in enumerate(blocks):

@@ -70,7 +70,9 @@ PROPERTIES = {
 }
 
 SIZES = (3, 4, 5)
-GRID = np.tile(list(product(*(range(size) for size in SIZES))), (40, 1))  # every combination 40×
+GRID = np.tile(
+    list(product(*(range(size) for size in SIZES))), (40, 1)
+)  # each combination 40 times
 
 
 def score(name: str, codes: np.ndarray, factors: np.ndarray) -> float:
@@ -179,6 +181,7 @@ def tables(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
     return draw(codes), draw(factors)
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", METRICS)
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(table=tables())

@@ -33,10 +33,11 @@ def test_bins_are_those_of_numpy_histograms(dtype, bins):
             rng.integers(0, 8, size=400) * 0.1,
             np.full(400, 0.1),
             rng.normal(size=400) * 1e-3 + 1e3,
+            np.resize(np.linspace(0, 0.7, bins + 1), 400),
         ]
     ).astype(dtype)
     found = discretise(codes, bins)
-    for latent in (0, 1, 2, 4):
+    for latent in (0, 1, 2, 4, 5):
         column = codes[:, latent]
         edges = np.histogram(column, bins)[1][:-1]
         np.testing.assert_array_equal(found[:, latent], np.digitize(column, edges) - 1)

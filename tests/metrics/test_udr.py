@@ -87,6 +87,7 @@ def zoo(rng, models=7):
     codes[1, :, 3] = 0.1  # constant
     kl = np.full((models, 5), 2.0)
     kl[1, 3] = 0.001
+    kl[2, 2] = 0.011
     kl[3, [0, 2]] = 0.01  # not above the threshold
     kl[4] = 0.0
     return codes, kl
@@ -185,8 +186,9 @@ def test_a_collapsed_model_scores_zero_and_disturbs_nobody(with_kl):
     assert comparisons[others].tolist() == [6] * 7
 
 
-def test_constant_latents_become_zero_exactly_and_others_standard():
-    codes = np.random.default_rng(0).normal(3, 2, size=(2, 1000, 3)).astype(np.float32)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_constant_latents_become_zero_exactly_and_others_standard(dtype):
+    codes = np.random.default_rng(0).normal(3, 2, size=(2, 1000, 3)).astype(dtype)
     codes[0, :, 1] = 0.1  # whose mean, in floating point, is another number
     standard = standardise(codes)
     assert standard.dtype == np.float64
@@ -194,6 +196,10 @@ def test_constant_latents_become_zero_exactly_and_others_standard():
     moving = [[1, 0, 1], [1, 1, 1]]
     np.testing.assert_allclose(standard.mean(axis=1), np.zeros((2, 3)), atol=1e-12)
     np.testing.assert_allclose(standard.std(axis=1), moving, atol=1e-12)
+
+
+def test_latents_too_small_to_square_become_zero():
+    assert (standardise(np.array([[[1e-170], [-1e-170]]])) == 0).all()
 
 
 def test_without_kl_latents_that_move_are_informative():
