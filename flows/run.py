@@ -48,10 +48,10 @@ def run_study(
 
 def _flow(study: Study, store: Store, workers: int | None, ray: str | None) -> list[str]:
     from flows.study import study_flow
-    from infra.runtime import drain_prefect
+    from infra.runtime import prefect_api
 
-    troubles: list[str] = study_flow(study, store.uri, ray, workers)
-    drain_prefect()
+    with prefect_api():
+        troubles: list[str] = study_flow(study, store.uri, ray, workers)
     return troubles
 
 

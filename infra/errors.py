@@ -13,6 +13,10 @@ class WrongInput(ValueError):
         self.field, self.found, self.accepted = field, found, accepted
         super().__init__(f"{field}: found {_short(found)}; accepted: {accepted}".replace("\n", " "))
 
+    def __reduce__(self) -> tuple[type[WrongInput], tuple[str, object, str]]:
+        """Errors travel between processes by what they were made from, not by their message."""
+        return type(self), (self.field, self.found, self.accepted)
+
 
 def _short(found: object) -> str:
     text = found if isinstance(found, str) and " " in found else repr(found)

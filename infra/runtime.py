@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import subprocess
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -129,7 +130,7 @@ def running_workers(address: str | None = None, count: int | None = None) -> Ite
 
     environment = {"env_vars": WORKER}
     if address:
-        ray.init(address, runtime_env=environment, log_to_driver=False, logging_level="warning")
+        ray.init(address, runtime_env=environment, log_to_driver=False, logging_level=logging.ERROR)
         count = max(1, int(ray.cluster_resources().get("CPU", 1)))
     else:
         count = count or cores()
@@ -140,12 +141,44 @@ def running_workers(address: str | None = None, count: int | None = None) -> Ite
             object_store_memory=OBJECT_STORE_BYTES,
             runtime_env=environment,
             log_to_driver=False,
-            logging_level=logging.WARNING,
+            logging_level=logging.ERROR,
         )
     try:
         yield Workers(count)
     finally:
         ray.shutdown()
+
+
+@contextmanager
+def prefect_api() -> Iterator[None]:
+    """Prefect's API: the configured one, or a temporary one that ends with this process.
+
+    Prefect itself ends its temporary server at a normal exit only; a guard that sees this process
+    die, however it dies, ends it too.
+    """
+    from prefect.server.api.server import SubprocessASGIServer
+    from prefect.settings import get_current_settings
+
+    if get_current_settings().api.url:
+        yield
+        return
+    server = SubprocessASGIServer()
+    server.start()
+    assert server.server_process is not None
+    guard = subprocess.Popen(
+        ["sh", "-c", f"read _; kill {server.server_process.pid}"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # Ctrl-C in a terminal must not end the guard first
+    )
+    try:
+        yield
+        drain_prefect()
+    finally:
+        guard.kill()
+        guard.wait()
+        server.stop()
 
 
 def drain_prefect(seconds: float = 3.0) -> None:

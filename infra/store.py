@@ -126,11 +126,15 @@ class Store:
         whether it has to be made again.
         """
         rows = columns if isinstance(columns, pa.Table) else table_of(table, columns)
+        if not rows.schema.equals(schema(table)):
+            raise ValueError(f"table {table}: found {rows.schema.names}, or other types")
         if made_from:
             rows = rows.replace_schema_metadata({**rows.schema.metadata, "made_from": made_from})
         final = self.path("tables", table, f"{key}.parquet")
         target = self._temporary(final)
-        pq.write_table(rows, target, filesystem=self.fs, compression="zstd")
+        pq.write_table(
+            rows, target, filesystem=self.fs, compression="zstd", write_page_checksum=True
+        )
         self._publish(target, final)
 
     def parts(self, table: str) -> list[str]:
@@ -140,12 +144,11 @@ class Store:
         return self.exists("tables", table, f"{key}.parquet")
 
     def part_made_from(self, table: str, key: str) -> str:
-        try:
-            with self.fs.open_input_file(self.path("tables", table, f"{key}.parquet")) as file:
-                metadata = pq.ParquetFile(file).schema_arrow.metadata
-        except (FileNotFoundError, pa.ArrowInvalid):
+        """What a part was made from; nothing if it is not there or damaged."""
+        part = self._read_part(table, key, ["model_id"])
+        if part is None:
             return ""
-        return cast(bytes, metadata.get(b"made_from", b"")).decode()
+        return cast(bytes, part.schema.metadata.get(b"made_from", b"")).decode()
 
     def remove_part(self, table: str, key: str) -> None:
         self.remove("tables", table, f"{key}.parquet")
@@ -191,7 +194,9 @@ class Store:
         key = merged_key(cell)
         if self.has_part(table, key):
             rows = self.read(table, keys=[key])
-            keep = rows.filter(pc.invert(pc.is_in(rows["model_id"], pa.array(sorted(model_ids)))))
+            keep = rows.filter(
+                pc.invert(pc.is_in(rows["model_id"], pa.array(sorted(model_ids), pa.string())))
+            )
             if keep.num_rows < rows.num_rows:
                 self.write_part(table, key, keep)
         for model_id in model_ids:
@@ -206,15 +211,24 @@ class Store:
 
     def _read_part(self, table: str, key: str, columns: Sequence[str] | None) -> pa.Table | None:
         try:
-            with self.fs.open_input_file(self.path("tables", table, f"{key}.parquet")) as file:
-                return pq.ParquetFile(file).read(columns=columns, use_threads=False)
-        except (FileNotFoundError, pa.ArrowInvalid):
+            content = self.read_bytes("tables", table, f"{key}.parquet")
+        except FileNotFoundError:
+            return None
+        try:  # apart from the reading: a store out of reach must not look like a damaged part
+            file = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
+            return file.read(columns=columns, use_threads=False)
+        except (pa.ArrowException, OSError, ValueError):  # what the parser says of wrong bytes
             return None
 
 
 def table_of(name: str, columns: Mapping[str, Any]) -> pa.Table:
     """A table of the schema; a single value stands for all rows."""
     wanted = schema(name)
+    missing, unknown = set(wanted.names) - set(columns), set(columns) - set(wanted.names)
+    if missing or unknown:
+        raise ValueError(
+            f"table {name}: missing columns {sorted(missing)}, unknown columns {sorted(unknown)}"
+        )
     rows = next((len(c) for c in columns.values() if _has_rows(c)), 1)
     arrays = []
     for field in wanted:

@@ -86,6 +86,12 @@ class Training(pl.LightningModule):
     def configure_optimizers(self) -> None:
         """None: the module steps its own optimisers, which outlive the Trainer."""
 
+    def on_train_start(self) -> None:
+        """Optimisers restored from a checkpoint follow the weights to their device."""
+        for optimiser in (self.vae_optimiser, self.adversary_optimiser):
+            if optimiser:
+                optimiser.load_state_dict(optimiser.state_dict())
+
     def train_dataloader(self) -> range:
         """The first step of every chunk, from where the module stands to the end."""
         return range(self.done, self.recipe.steps, CHUNK)
@@ -121,7 +127,7 @@ class Training(pl.LightningModule):
         terms = {"reconstruction": reconstruction, "kl": kl, "regulariser": loss - reconstruction}
         if not math.isfinite(loss):
             term = next((name for name, value in terms.items() if not math.isfinite(value)), "loss")
-            raise Diverged(f"{term} was {terms.get(term, loss)} at step {step}")
+            raise Diverged(f"{term} was {terms.get(term, loss)} at step {step + 1}")
         number = step + 1
         if number == 1 or number % self.recipe.log_every == 0 or number == self.recipe.steps:
             self.curve.append(CurvePoint(number, loss, **terms))
@@ -148,7 +154,9 @@ class Training(pl.LightningModule):
         return file.getvalue()
 
     def restore(self, checkpoint: bytes) -> None:
-        state: dict[str, Any] = torch.load(io.BytesIO(checkpoint), weights_only=True)
+        state: dict[str, Any] = torch.load(
+            io.BytesIO(checkpoint), map_location="cpu", weights_only=True
+        )
         self.vae.load_state_dict(state["vae"])
         self.objective.load_state_dict(state["objective"])
         self.vae_optimiser.load_state_dict(state["vae_optimiser"])

@@ -25,7 +25,8 @@ def compare_models(name: str, models: Sequence[Model], order: ComparisonOrder) -
         (model for model in models if model.id in kl_of), key=lambda m: (m.strength, m.seed)
     )
     made_from = ranking_made_from([model.id for model in trained], settings)
-    if not trained or store.part_made_from("ranks", name) == made_from:
+    stands = {store.part_made_from(table, name) for table in ("pairs", "ranks")}
+    if not trained or stands == {made_from}:
         return "done"
     codes = np.stack([_codes(store, model) for model in trained])
     kl = np.stack([kl_of[model.id] for model in trained])
@@ -53,6 +54,8 @@ def _kl_of_trained(store: Store, models: Sequence[Model]) -> dict[str, NDArray[n
 
 def _codes(store: Store, model: Model) -> NDArray[np.float32]:
     means = store.read("representations", ["mean"], [model.id])["mean"].combine_chunks()
+    if not len(means):
+        raise LookupError(f"representation of model {model.id} is missing or damaged")
     flat: NDArray[np.float32] = means.flatten().to_numpy()
     return flat.reshape(len(means), model.latents)
 

@@ -30,7 +30,8 @@ def score_model(model: Model, order: ScoringOrder) -> str:
     if not missing:
         return "done"
     torch.set_num_threads(1)
-    inputs = prepare_inputs(load_model(model, store), data_set(model.data), model, order.metrics)
+    wanted = order.metrics.model_copy(update={"names": tuple(missing)})
+    inputs = prepare_inputs(load_model(model, store), data_set(model.data), model, wanted)
     rows: dict[str, list[object]] = {
         name: older[name].to_pylist()
         for name in ("metric", "part", "factor", "value", "seconds", "stream")

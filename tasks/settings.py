@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 import metrics
 from infra.errors import WrongInput, one_of
@@ -54,7 +54,7 @@ class Metrics(Settings):
         for name in names:
             if name not in metrics.METRICS:
                 raise WrongInput("metrics.names", name, one_of(metrics.METRICS, name))
-        return names
+        return _once("metrics.names", names)
 
 
 class Udr(Settings):
@@ -64,6 +64,18 @@ class Udr(Settings):
     pools: tuple[Literal["cell", "method"], ...] = ("cell", "method")
     p: Positive | None = None
     kl_threshold: Annotated[float, Field(ge=0)] = 0.01
+
+    @field_validator("similarities", "pools")
+    @classmethod
+    def _each_once(cls, names: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        return _once(f"udr.{info.field_name}", names)
+
+
+def _once(field: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """A name given twice would give its rows twice."""
+    if len(set(names)) < len(names):
+        raise WrongInput(field, list(names), "each value once")
+    return names
 
 
 @dataclass(frozen=True)

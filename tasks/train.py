@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import traceback
 from dataclasses import asdict
@@ -36,7 +37,7 @@ def train_model(model: Model, order: TrainingOrder) -> str:
     last, so a model that has one has everything else.
     """
     store = Store(order.store)
-    if store.has_part("models", model.id):
+    if store.rows_of("models", model.id, model.cell).num_rows:
         return "done"
     torch.set_num_threads(1)
     began = time.perf_counter()
@@ -61,12 +62,14 @@ class _Attempt:
     def run(self) -> str:
         model, store = self.model, self.store
         images_of = data_set(model.data)
-        training = self.training = self._training(images_of)
+        training = self.training = self._resumed(images_of)
         fit(training)
         vae = training.vae.eval()
         images = probe_images(model.data, self.order.probe)
         mean, logvar = encode(vae, images)
         quantities = unsupervised(vae, images, mean, logvar, _torch_stream(model.id, "probe"))
+        if not math.isfinite(quantities.elbo):
+            raise Diverged(f"elbo was {quantities.elbo} over the probe")
         kl = quantities.kl_per_latent
         store.write_bytes(
             save_weights({k: v.contiguous().cpu() for k, v in vae.state_dict().items()}),
@@ -107,6 +110,7 @@ class _Attempt:
             "elbo": quantities.elbo,
             "kl_per_latent": [kl.tolist()],
         }
+        store.remove("models", model.id, "error.txt")  # of an earlier attempt
         self._finish("trained", "", **numbers)
         return "trained"
 
@@ -135,8 +139,16 @@ class _Attempt:
             self._checkpoint_if_due,
         )
         training.initialise(_torch_stream(model.id, "init"))
-        if self.store.exists("models", model.id, "checkpoint.pt"):
-            training.restore(self.store.read_bytes("models", model.id, "checkpoint.pt"))
+        return training
+
+    def _resumed(self, images_of: DataSet) -> Training:
+        training = self._training(images_of)
+        if self.store.exists("models", self.model.id, "checkpoint.pt"):
+            checkpoint = self.store.read_bytes("models", self.model.id, "checkpoint.pt")
+            try:
+                training.restore(checkpoint)
+            except Exception:  # damaged: its steps are lost, the model is not
+                return self._training(images_of)
         return training
 
     def _checkpoint_if_due(self, training: Training) -> None:

@@ -91,11 +91,11 @@ def measure(size: int | None = None) -> list[Row]:
     from flows.study import FEEDERS, run_sweep
     from flows.survey import survey
     from flows.sweep import Sweep, Work
-    from infra.runtime import drain_prefect, running_workers
+    from infra.runtime import prefect_api, running_workers
 
     study = grid(size or MODELS)
     models = [model for cell in study.cells() for model in cell.models]
-    with tempfile.TemporaryDirectory() as folder, running_workers() as workers:
+    with tempfile.TemporaryDirectory() as folder, prefect_api(), running_workers() as workers:
         store = Store(Path(folder) / "store")
         store.prepare()
         _plain_ray(models[:64])  # starts the workers
@@ -111,7 +111,6 @@ def measure(size: int | None = None) -> list[Row]:
         found = survey(study, store)
         resume = time.perf_counter() - began
         left = sum(len(one.left) + len(one.unscored) for one in found)
-    drain_prefect()
     if left:
         raise RuntimeError(f"{left} of {len(models)} models were not done")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10

@@ -1,0 +1,105 @@
+"""Kill anything at any time: nothing lost, nothing twice, the same numbers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from infra.store import Store
+from tests.flows.conftest import MODELS, contents, start, tolstoy, wait_for_training, write_spec
+from tests.processes import descendants
+
+pytestmark = pytest.mark.timeout(600)
+
+
+def assert_same(store: Path, undisturbed: Path) -> None:
+    ids = Store(store).read("models")["model_id"].to_pylist()
+    assert len(ids) == len(set(ids)) == MODELS
+    ours, theirs = contents(store), contents(undisturbed)
+    for name in theirs:
+        assert ours[name] == theirs[name], name
+    assert not list(store.rglob("*.tmp")), "a temporary file was left"
+    assert not list(store.rglob("checkpoint.pt")), "a checkpoint outlived its model"
+
+
+def test_one_worker_and_another_order_of_cells_give_the_same_bytes(
+    undisturbed: Path, tmp_path: Path
+) -> None:
+    reversed_grid = {"factor_vae": [10], "beta_vae": [4, 1]}
+    spec = write_spec(tmp_path / "reversed.yaml", methods=reversed_grid, seeds=[1, 0])
+    done = tolstoy("run", spec, "--store", tmp_path / "store", "--workers", 1)
+    assert done.returncode == 0, done.stderr
+    assert_same(tmp_path / "store", undisturbed)
+
+
+def test_a_killed_worker_loses_nothing(spec: Path, undisturbed: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    process = start("run", spec, "--store", store, "--workers", 2)
+    os.kill(wait_for_training(process, store), signal.SIGKILL)
+    _, err = process.communicate(timeout=240)
+    assert process.returncode == 0, err
+    assert_same(store, undisturbed)
+
+
+def test_interrupted_then_killed_then_finished(
+    spec: Path, undisturbed: Path, tmp_path: Path
+) -> None:
+    store = tmp_path / "store"
+    process = start("run", spec, "--store", store, "--workers", 2)
+    wait_for_training(process, store)
+    helpers = helpers_of(process.pid)
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert time.monotonic() - began < 20
+    assert "The same command goes on" in err
+    assert "Traceback" not in err
+    assert_gone(helpers)
+
+    process = start("run", spec, "--store", store, "--workers", 2)
+    wait_for_training(process, store)
+    helpers = helpers_of(process.pid)
+    process.kill()
+    process.communicate(timeout=60)
+    assert_gone(helpers)
+    assert len(Store(store).read("models")) < MODELS, "it was killed too late to show anything"
+
+    done = tolstoy("run", spec, "--store", store, "--workers", 2)
+    assert done.returncode == 0, done.stderr
+    assert_same(store, undisturbed)
+
+
+def test_a_finished_study_trains_nothing(spec: Path, undisturbed: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in undisturbed.rglob("*") if path.is_file()}
+    done = tolstoy("run", spec, "--store", undisturbed)
+    assert done.returncode == 0
+    assert "nothing to train" in done.stderr
+    after = {path: path.stat().st_mtime_ns for path in undisturbed.rglob("*") if path.is_file()}
+    assert after == before
+
+
+def helpers_of(driver: int) -> list[int]:
+    """All that a run started, but for Ray's two agents: idle, and gone after a minute."""
+    return [pid for pid, name in descendants(driver) if not name.endswith("Agent")]
+
+
+def assert_gone(pids: list[int]) -> None:
+    """Ray and Prefect's server end with the driver, also when it could not say goodbye."""
+    deadline = time.monotonic() + 30
+    while any(alive(pid) for pid in pids):
+        assert time.monotonic() < deadline, [pid for pid in pids if alive(pid)]
+        time.sleep(0.2)
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    status = Path(f"/proc/{pid}/stat")
+    return not (status.exists() and status.read_text().rpartition(")")[2].split()[0] == "Z")
