@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import pyarrow.compute as pc
+
 from flows.spec import Study, parse_study
 from infra.errors import WrongInput
 from infra.store import Store
@@ -60,9 +62,11 @@ def survey(study: Study, store: Store) -> list[CellSurvey]:
     wanted = set(study.metrics.names)
     have: dict[str, set[str]] = {}
     if status and wanted:
-        scores = store.read("scores", ["model_id", "metric"]).group_by(["model_id", "metric"])
-        for row in scores.aggregate([]).to_pylist():
-            have.setdefault(row["model_id"], set()).add(row["metric"])
+        scores = store.read("scores", ["model_id", "metric", "part"])
+        headlines = scores.filter(pc.equal(scores["part"], "score"))
+        columns = (headlines[name].to_pylist() for name in ("model_id", "metric"))
+        for model_id, metric in zip(*columns, strict=True):
+            have.setdefault(model_id, set()).add(metric)
     found = []
     for cell in study.cells():
         known = {model.id: status[model.id] for model in cell.models if model.id in status}

@@ -1,0 +1,196 @@
+"""The command line as people and programs meet it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from flows.cli import app, main
+from flows.spec import PRESETS
+from tests.flows.conftest import MODELS, tolstoy, write_spec
+
+COMMANDS = [name for name in app if not name.startswith("-")]
+README = Path(__file__).parents[2] / "README.md"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, "--help"]) == 0
+    assert f"Example: tolstoy {command}" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_stands_in_the_documentation(command: str) -> None:
+    page = README.parent / "docs" / "commands.md"
+    assert f"tolstoy {command}" in page.read_text(encoding="utf-8")
+
+
+SLOW = ("torch", "prefect", "ray", "pytorch_lightning", "sklearn", "pandas", "matplotlib", "numba")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["plan", "locatello-2019"], ["status", "STORE"]])
+def test_light_commands_import_nothing_heavy(arguments: list[str], undisturbed: Path) -> None:
+    arguments = [str(undisturbed) if word == "STORE" else word for word in arguments]
+    script = (
+        "import sys; from flows.cli import main; code = main(sys.argv[1:]);"
+        f"print([name for name in {SLOW} if name in sys.modules], file=sys.stderr); sys.exit(code)"
+    )
+    main(arguments)  # calibrates a machine that was not yet
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True
+    )
+    assert done.stderr.strip().splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        (["plan", "smok"], ["SPEC", "smok", "did you mean smoke?"]),
+        (["plan", "no/such/file.yaml"], ["SPEC", "no/such/file.yaml", "a YAML file"]),
+        (["run", "smoke", "--set", "seeds=0"], ["seeds", "found 0", "a number from 1"]),
+        (["run", "smoke", "--set", "seeds=[]"], ["seeds", "[]", "at least one"]),
+        (["run", "smoke", "--set", "seeds=[1,1]"], ["seeds", "[1, 1]", "once"]),
+        (["run", "smoke", "--set", "seeds"], ["--set", "seeds", "key=value"]),
+        (["run", "smoke", "--set", "methods.beta_vea=[1]"], ["methods", "did you mean beta_vae?"]),
+        (["run", "smoke", "--set", "methods={}"], ["methods", "{}", "beta_vae"]),
+        (["run", "smoke", "--set", "methods.beta_vae=[]"], ["methods.beta_vae", "at least one"]),
+        (
+            ["run", "smoke", "--set", "methods.beta_vae=[a]"],
+            ["methods.beta_vae.0", "'a'", "number"],
+        ),
+        (["run", "smoke", "--set", "methods.beta_vae=4"], ["methods.beta_vae", "4", "a list"]),
+        (["run", "smoke", "--set", "methods.beta_vae=[-1]"], ["methods.beta_vae.0", "-1"]),
+        (["run", "smoke", "--set", "methods.beta_vae=[.nan]"], ["methods.beta_vae.0", "finite"]),
+        (["run", "smoke", "--set", "data=[dsprite]"], ["data", "did you mean dsprites?"]),
+        (["run", "smoke", "--set", "metrics=[mgi]"], ["metrics.names", "did you mean mig?"]),
+        (["run", "smoke", "--set", "training.stepz=3"], ["training.stepz", "did you mean steps?"]),
+        (["run", "smoke", "--set", "training.steps=1.5"], ["training.steps", "1.5", "integer"]),
+        (["run", "smoke", "--set", "training=3"], ["training", "found 3", "a mapping"]),
+        (["run", "smoke", "--set", "nam=3"], ["nam", "did you mean name?"]),
+        (["run", "smoke", "--set", "name=a/b"], ["name", "a/b", "letters"]),
+        (["run", "smoke", "--set", "architecture=papper"], ["architecture", "papper", "'paper'"]),
+        (["run", "smoke", "--workers", "0"], ["--workers", "0", "from 1"]),
+        (["run", "smoke", "--workers", "two"], ["--workers", "two"]),
+        (["run", "smoke", "--retry", "diverge"], ["--retry", "did you mean diverged?"]),
+        (["run", "smoke", "--stor", "x"], ["--stor", "--store"]),
+        (["rum", "smoke"], ["rum", "run"]),
+        (["bench", "orchestra"], ["bench", "did you mean orchestration?"]),
+        (["status", "/nowhere"], ["store", "/nowhere", "study.json"]),
+        (["report", "/nowhere"], ["store", "/nowhere", "study.json"]),
+    ],
+)
+def test_wrong_input_is_one_line_that_names_it(
+    arguments: list[str],
+    names: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert all(name in err for name in names), err
+    assert list(tmp_path.iterdir()) == [], "something was written"
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("name: [", ["bad.yaml", "line"]),
+        ("- a\n- b\n", ["bad.yaml", "list", "a mapping"]),
+        ("", ["bad.yaml", "a mapping"]),
+        ("name: x\ndata: [dsprites]\n", ["methods", "nothing"]),
+        (b"\xff\xfe\x00", ["bad.yaml", "not text"]),
+    ],
+)
+def test_unreadable_specs(
+    text: str | bytes, names: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = tmp_path / "bad.yaml"
+    spec.write_bytes(text if isinstance(text, bytes) else text.encode())
+    assert main(["run", str(spec), "--store", str(tmp_path / "store")]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert all(name in err for name in names), err
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_store_of_another_spec_is_refused_and_untouched(
+    undisturbed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = (undisturbed / "study.json").read_bytes()
+    other = write_spec(tmp_path / "other.yaml", latents=5)
+    assert main(["run", str(other), "--store", str(undisturbed)]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("tolstoy: latents: found 5; accepted: 10")
+    assert (undisturbed / "study.json").read_bytes() == before
+
+
+def test_a_folder_of_other_things_is_refused(
+    spec: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+    assert main(["run", str(spec), "--store", str(tmp_path)]) == 2
+    assert "an empty folder" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_a_place_that_cannot_be_written_is_refused(
+    spec: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    assert main(["run", str(spec), "--store", str(tmp_path / "file" / "store")]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert "a folder that can be written" in err
+
+
+def test_plan_counts_what_is_there_and_what_is_left(
+    spec: Path, undisturbed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["plan", str(spec), "--set", "seeds=3", "--store", str(undisturbed), "--json"]
+    assert main(arguments) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert (plan["cells"], plan["models"], plan["model_steps"]) == (3, 9, 9 * 240)
+    assert (plan["trained"], plan["left"], plan["scored"]) == (6, 3, 6)
+    assert plan["core_hours_left"] > 0
+
+
+def test_status_reads_the_store_alone(
+    undisturbed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["status", str(undisturbed), "--json"]) == 0
+    status = json.loads(capsys.readouterr().out)
+    assert (status["trained"], status["scored"], status["left"]) == (MODELS, MODELS, 0)
+    assert [cell["trained"] for cell in status["cells"]] == [2, 2, 2]
+    assert main(["status", str(undisturbed)]) == 0
+    assert "6 of 6 models trained" in capsys.readouterr().out
+
+
+def test_a_model_that_failed_is_told_and_tried_again_when_asked(spec: Path, tmp_path: Path) -> None:
+    broken = write_spec(tmp_path / "broken.yaml", methods={"beta_vae": [1e300]}, seeds=1)
+    done = tolstoy("run", broken, "--store", tmp_path / "store", "--workers", 1)
+    assert done.returncode == 1
+    assert "diverged: " in done.stdout
+    assert "--retry failed,diverged" in done.stdout
+    assert (tmp_path / "store" / "report" / "index.html").exists()
+    again = tolstoy("run", broken, "--store", tmp_path / "store")
+    assert again.returncode == 1
+    assert "nothing to train" in again.stderr
+    retried = tolstoy("run", broken, "--store", tmp_path / "store", "--retry", "diverged")
+    assert "1 models will be tried again" in retried.stderr
+    assert retried.returncode == 1
+
+
+def test_presets_are_listed_in_the_documentation() -> None:
+    page = (README.parent / "docs" / "studies.md").read_text(encoding="utf-8")
+    for preset in PRESETS.glob("*.yaml"):
+        assert f"`{preset.stem}`" in page

@@ -1,0 +1,168 @@
+"""Studies: presets, what they expand to, and what identifies a model."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import data
+import models
+from flows.spec import Study, parse_study, preset_names, read_study
+from infra.errors import WrongInput
+from models import build_objective
+from tasks.settings import Model
+from tests.flows.conftest import TINY
+
+PAPER_STRENGTHS = {  # Locatello et al. 2019, Table 3
+    "beta_vae": (1, 2, 4, 6, 8, 16),
+    "annealed_vae": (5, 10, 25, 50, 75, 100),
+    "factor_vae": (10, 20, 30, 40, 50, 100),
+    "dip_vae_i": (1, 2, 5, 10, 20, 50),
+    "dip_vae_ii": (1, 2, 5, 10, 20, 50),
+    "beta_tcvae": (1, 2, 4, 6, 8, 10),
+}
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_every_preset_is_a_study_with_distinct_models(name: str) -> None:
+    study = read_study(name)
+    ids = [model.id for cell in study.cells() for model in cell.models]
+    strengths = sum(len(values) for values in study.methods.values())
+    assert len(ids) == len(study.data) * strengths * len(study.seed_list)
+    assert len(set(ids)) == len(ids)
+    assert study.about
+
+
+def test_the_paper_s_study_has_its_strengths_seeds_and_training() -> None:
+    study = read_study("locatello-2019")
+    assert {method: PAPER_STRENGTHS[method] for method in models.METHODS} == study.methods
+    assert study.seed_list == tuple(range(50))
+    assert study.data == data.DATA_SETS
+    assert (study.training.steps, study.training.batch_size, study.latents) == (300_000, 64, 10)
+    assert (study.training.learning_rate, study.training.epsilon) == (1e-4, 1e-8)
+    assert (study.training.beta1, study.training.beta2) == (0.9, 0.999)
+    assert (study.metrics.points, study.metrics.test_points, study.metrics.group_size) == (
+        10_000,
+        5_000,
+        64,
+    )
+
+
+@pytest.mark.parametrize("method", models.METHODS)
+def test_a_method_knows_the_paper_s_strengths(method: str) -> None:
+    assert build_objective(method, 1.0, 10).paper_strengths == PAPER_STRENGTHS[method]
+
+
+def test_the_smoke_study_has_every_method() -> None:
+    study = read_study("smoke")
+    assert set(study.methods) == set(models.METHODS)
+    assert len(study.data) == 2
+    assert all(len(strengths) == 2 for strengths in study.methods.values())
+    assert len(study.seed_list) == 2
+
+
+def model(**changes: object) -> Model:
+    (one,) = parse_study({**TINY, "methods": {"beta_vae": [4]}, "seeds": 1}).cells()[0].models
+    return replace(one, **changes)
+
+
+def test_the_id_is_the_hash_of_the_canonical_json() -> None:
+    canonical = json.dumps(asdict(model()), sort_keys=True, separators=(",", ":"))
+    assert model().id == hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"data": "color_dsprites"},
+        {"source": "official"},
+        {"method": "factor_vae"},
+        {"strength": 4.5},
+        {"seed": 7},
+        {"architecture": "library"},
+        {"latents": 9},
+        {"steps": 241},
+        {"batch_size": 9},
+        {"learning_rate": 0.002},
+        {"beta1": 0.8},
+        {"beta2": 0.99},
+        {"epsilon": 1e-7},
+        {"precision": "bfloat16"},
+        {"protocol": 99},
+    ],
+)
+def test_every_part_of_the_science_is_in_the_id(change: dict[str, object]) -> None:
+    assert model(**change).id != model().id
+
+
+@given(st.sampled_from(["log_every", "checkpoint_seconds"]), st.integers(1, 1000))
+def test_what_is_not_science_is_not_in_the_id(field: str, value: int) -> None:
+    changed = parse_study({**TINY, "training": {**TINY["training"], field: value}})
+    assert ids(changed) == ids(parse_study(TINY))
+
+
+def ids(study: Study) -> list[str]:
+    return [model.id for cell in study.cells() for model in cell.models]
+
+
+def test_whole_and_decimal_strengths_are_the_same_model() -> None:
+    whole = parse_study({**TINY, "methods": {"beta_vae": [4]}})
+    decimal = parse_study({**TINY, "methods": {"beta_vae": [4.0]}})
+    assert ids(whole) == ids(decimal)
+
+
+def test_a_study_survives_its_own_json() -> None:
+    study = parse_study(TINY)
+    assert parse_study(study.model_dump(mode="json")) == study
+
+
+def test_overrides_reach_nested_keys_and_lists(tmp_path: Path) -> None:
+    spec = tmp_path / "own.yaml"
+    spec.write_text("name: own\ndata: [dsprites]\nmethods: {beta_vae: [1]}\nmetrics: [mig]\n")
+    study = read_study(str(spec), ["training.steps=7", "methods.factor_vae=[20]", "seeds=[3, 5]"])
+    assert study.training.steps == 7
+    assert study.methods == {"beta_vae": (1.0,), "factor_vae": (20.0,)}
+    assert study.seed_list == (3, 5)
+    assert study.metrics.names == ("mig",)
+    assert read_study(str(spec), ["metrics.points=99"]).metrics.points == 99
+
+
+GROWTH = [
+    {"seeds": 3},
+    {"methods": {**TINY["methods"], "beta_vae": [1, 2, 4]}},
+    {"data": ["dsprites", "color_dsprites"]},
+    {"udr": {"p": 1}},
+    {"training": {**TINY["training"], "log_every": 10}},
+]
+
+
+@pytest.mark.parametrize("change", GROWTH)
+def test_a_store_s_study_may_grow(change: dict[str, object]) -> None:
+    parse_study({**TINY, **change}).must_extend(parse_study(TINY))
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"seeds": 1}, "seeds"),
+        ({"methods": {"beta_vae": [1, 4]}}, "methods"),
+        ({"methods": {**TINY["methods"], "beta_vae": [1]}}, "methods.beta_vae"),
+        ({"data": ["color_dsprites"]}, "data"),
+        ({"latents": 5}, "latents"),
+        ({"architecture": "library"}, "architecture"),
+        ({"probe": 128}, "probe"),
+        ({"training": {**TINY["training"], "steps": 9}}, "training.steps"),
+        ({"metrics": {**TINY["metrics"], "points": 9}}, "metrics.points"),
+        ({"metrics": {**TINY["metrics"], "names": ["mig"]}}, "metrics.names"),
+    ],
+)
+def test_what_was_trained_must_stand(change: dict[str, object], field: str) -> None:
+    with pytest.raises(WrongInput) as caught:
+        parse_study({**TINY, **change}).must_extend(parse_study(TINY))
+    assert caught.value.field == field
