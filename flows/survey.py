@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import pyarrow.compute as pc
-
 from flows.spec import Study, parse_study
 from infra.errors import WrongInput
 from infra.store import Store
@@ -62,10 +60,9 @@ def survey(study: Study, store: Store) -> list[CellSurvey]:
     wanted = set(study.metrics.names)
     have: dict[str, set[str]] = {}
     if status and wanted:
-        scores = store.read("scores", ["model_id", "metric", "part"])
-        headlines = scores.filter(pc.equal(scores["part"], "score"))
-        columns = (headlines[name].to_pylist() for name in ("model_id", "metric"))
-        for model_id, metric in zip(*columns, strict=True):
+        scores = store.read("scores", ["model_id", "metric"])
+        columns = (scores[name].to_pylist() for name in scores.column_names)
+        for model_id, metric in set(zip(*columns, strict=True)):
             have.setdefault(model_id, set()).add(metric)
     found = []
     for cell in study.cells():
