@@ -167,7 +167,9 @@ class Store:
             fresh = pa.concat_arrays([part["model_id"].combine_chunks().unique() for part in found])
             older = [part.filter(pc.invert(pc.is_in(part["model_id"], fresh))) for part in older]
         everything = [*older, *found]
-        rows = pa.concat_tables(everything) if everything else pa.Table.from_batches([], schema(table))
+        rows = (
+            pa.concat_tables(everything) if everything else pa.Table.from_batches([], schema(table))
+        )
         return rows if columns is None else rows.select(list(columns))
 
     def rows_of(self, table: str, model_id: str, cell: str) -> pa.Table:

@@ -1,0 +1,54 @@
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infra.errors import WrongInput, one_of
+
+words = st.text("ab \n", max_size=9)
+
+
+@given(field=words, found=st.one_of(words, st.integers(), st.none()), accepted=words)
+def test_the_message_is_one_line_that_holds_field_and_what_is_accepted(field, found, accepted):
+    message = str(WrongInput(field, found, accepted))
+    assert "\n" not in message
+    assert message.startswith(field.replace("\n", " "))
+    assert message.endswith(accepted.replace("\n", " "))
+
+
+def test_wording():
+    assert str(WrongInput("seeds", 0, "a number from 1")) == (
+        "seeds: found 0; accepted: a number from 1"
+    )
+    assert str(WrongInput("data", "dsprite", "x")) == "data: found 'dsprite'; accepted: x"
+    assert str(WrongInput("store", "s (no room)", "y")) == "store: found s (no room); accepted: y"
+
+
+def test_long_findings_are_cut():
+    message = str(WrongInput("codes", "x" * 5000, "y"))
+    assert len(message) < 160 and "..." in message
+
+
+def test_an_error_survives_the_way_between_processes():
+    error = WrongInput("seeds", [1, 1], "each value once")
+    copy = pickle.loads(pickle.dumps(error))
+    assert type(copy) is WrongInput and str(copy) == str(error)
+    assert (copy.field, copy.found, copy.accepted) == ("seeds", [1, 1], "each value once")
+
+
+@pytest.mark.parametrize(
+    ("found", "near"),
+    [("beta_vea", "beta_vae"), ("factorvae", "factor_vae"), ("MIG", None), (3, None)],
+)
+def test_the_nearest_name_is_suggested(found, near):
+    shown = one_of(("beta_vae", "factor_vae", "mig"), found)
+    assert shown.startswith("beta_vae, factor_vae, mig")
+    assert shown.endswith(f" (did you mean {near}?)") is (near is not None)
+    assert ("did you mean" in shown) is (near is not None)
+
+
+def test_names_may_be_a_generator():
+    assert one_of((name for name in ("alpha", "beta")), "bet") == (
+        "alpha, beta (did you mean beta?)"
+    )

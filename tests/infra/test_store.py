@@ -1,0 +1,416 @@
+import json
+import math
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from infra.errors import WrongInput
+from infra.store import Store, merged_key, table_of
+from infra.tables import KEYS, TABLES, schema
+
+ROOT = Path(__file__).parents[2]
+MANY = settings(
+    deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+@pytest.fixture
+def store(tmp_path) -> Store:
+    return Store(tmp_path / "store")
+
+
+def keys(model_id: str = "a") -> dict[str, object]:
+    return {
+        "model_id": model_id,
+        "data": "dsprites",
+        "source": "redrawn",
+        "method": "beta_vae",
+        "strength": 4.0,
+        "seed": 0,
+        "protocol": 1,
+    }
+
+
+def curve(model_id: str, losses: list[float]) -> dict[str, object]:
+    return {
+        **keys(model_id),
+        "step": np.arange(len(losses)),
+        "loss": np.array(losses, np.float32),
+        "reconstruction": 1.0,
+        "kl": 2.0,
+        "regulariser": 3.0,
+    }
+
+
+def losses(rows: pa.Table) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {}
+    for row in rows.to_pylist():
+        found.setdefault(row["model_id"], []).append(row["loss"])
+    return found
+
+
+def file_of(store: Store, table: str, key: str) -> Path:
+    return Path(store.root) / "tables" / table / f"{key}.parquet"
+
+
+# rows ----------------------------------------------------------------------------------------
+
+KINDS = {
+    pa.string(): st.text(max_size=8),
+    pa.int32(): st.integers(-(2**31), 2**31 - 1),
+    pa.float64(): st.floats(),
+    pa.float32(): st.floats(width=32),
+    pa.bool_(): st.booleans(),
+    pa.binary(): st.binary(max_size=8),
+    pa.list_(pa.float32()): st.lists(st.floats(width=32), max_size=4),
+    pa.list_(pa.int32()): st.lists(st.integers(-(2**31), 2**31 - 1), max_size=4),
+}
+
+
+@st.composite
+def columns(draw):
+    table, rows = draw(st.sampled_from(list(TABLES))), draw(st.integers(1, 5))
+    return table, {
+        field.name: draw(st.lists(st.none() | KINDS[field.type], min_size=rows, max_size=rows))
+        for field in schema(table)
+    }
+
+
+def shown(value: object) -> object:
+    return [repr(v) for v in value] if isinstance(value, list) else repr(value)
+
+
+@given(columns())
+@MANY
+def test_what_is_written_is_read(tmp_path, drawn):
+    table, wanted = drawn
+    store = Store(tmp_path / "round-trip")
+    store.write_part(table, "key", wanted)
+    found = store.read(table, keys=["key"])
+    assert found.schema.equals(schema(table))
+    for name, values in wanted.items():
+        assert shown(found[name].to_pylist()) == shown(values), name
+
+
+def test_a_single_value_stands_for_all_rows(store):
+    store.write_part("curves", "a", curve("a", [1, 2, 3]))
+    rows = store.read("curves").to_pydict()
+    assert rows["model_id"] == ["a"] * 3 and rows["kl"] == [2.0] * 3
+    assert rows["step"] == [0, 1, 2] and rows["loss"] == [1, 2, 3]
+
+
+def test_a_table_without_parts_is_empty_and_has_its_columns(store):
+    assert store.read("scores").schema.equals(schema("scores"))
+    assert store.read("scores").num_rows == 0
+    assert store.read("scores", ["value"]).column_names == ["value"]
+    assert store.parts("scores") == []
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"kl": None, "nats": 1.0}, r"missing columns \['kl'\], unknown columns \['nats'\]"),
+        ({"kl": None}, r"curves: missing columns \['kl'\], unknown columns \[\]"),
+        ({"nats": 1.0}, r"curves: missing columns \[\], unknown columns \['nats'\]"),
+    ],
+)
+def test_wrong_columns_are_refused(store, change, complaint):
+    wrong = {**curve("a", [1, 2]), **change}
+    if "kl" in change:
+        del wrong["kl"]
+    with pytest.raises(ValueError, match=complaint):
+        store.write_part("curves", "a", wrong)
+    assert store.parts("curves") == []
+
+
+def test_columns_of_another_length_or_kind_are_refused(store):
+    with pytest.raises((pa.ArrowInvalid, ValueError)):
+        store.write_part("curves", "a", {**curve("a", [1, 2]), "kl": [1.0, 2.0, 3.0]})
+    with pytest.raises((pa.ArrowInvalid, pa.ArrowTypeError)):
+        store.write_part("curves", "a", {**curve("a", [1, 2]), "kl": "much"})
+    with pytest.raises(ValueError, match="table scores"):
+        store.write_part("scores", "a", table_of("curves", curve("a", [1, 2])))
+    assert store.parts("curves") == store.parts("scores") == []
+
+
+def test_some_parts_and_some_columns(store):
+    for name in "abc":
+        store.write_part("curves", name, curve(name, [ord(name), 0]))
+    some = store.read("curves", keys=["c", "a", "gone"])
+    assert losses(some) == {"c": [99, 0], "a": [97, 0]}
+    assert store.read("curves", ["loss", "step"], ["b"]).to_pydict() == {
+        "loss": [98, 0],
+        "step": [0, 1],
+    }
+    assert store.read("curves", ["step"]).column_names == ["step"]
+    assert store.read("curves", keys=iter(["a"])).num_rows == 2
+    assert store.read("curves", keys=[]).num_rows == 0
+
+
+def test_writing_twice_gives_one(store):
+    store.write_part("curves", "a", curve("a", [1, 2, 3]))
+    store.write_part("curves", "a", curve("a", [4]))
+    assert losses(store.read("curves")) == {"a": [4]}
+
+
+# damage --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("length", [0, 1, 4, 100, -1, -8, -9])
+def test_a_part_cut_short_counts_as_absent(store, length):
+    store.write_part("curves", "a", curve("a", [1, 2]))
+    store.write_part("curves", "b", curve("b", [3]))
+    whole = file_of(store, "curves", "a").read_bytes()
+    file_of(store, "curves", "a").write_bytes(whole[:length])
+    assert losses(store.read("curves")) == {"b": [3]}
+    assert store.part_made_from("curves", "a") == ""
+
+
+def test_a_changed_byte_never_changes_a_number_nor_stops_the_reading(store):
+    """Wherever it is: the part is as it was, or it is absent."""
+    values = np.random.default_rng(0).random(40).astype(np.float32).tolist()
+    store.write_part("curves", "a", curve("a", values))
+    store.write_part("curves", "b", curve("b", [3]))
+    file = file_of(store, "curves", "a")
+    whole, lost = file.read_bytes(), 0
+    for place in random.Random(0).sample(range(len(whole)), 400):
+        torn = bytearray(whole)
+        torn[place] ^= 0x55
+        file.write_bytes(bytes(torn))
+        found = store._read_part("curves", "a", ["loss"])
+        if found is None:
+            lost += 1
+        elif found.column_names == ["loss"]:
+            assert found["loss"].to_pylist() == values, place
+    assert lost > 50
+    file.write_bytes(b"not a table at all")
+    assert losses(store.read("curves")) == {"b": [3]}
+
+
+# merging -------------------------------------------------------------------------------------
+
+
+@st.composite
+def histories(draw):
+    """What happens to four models' parts, in any order."""
+    names = st.sampled_from("abcd")
+    event = st.one_of(
+        st.tuples(st.just("write"), names, st.integers(0, 99)),
+        st.tuples(st.just("merge"), st.sets(names)),
+        st.tuples(st.just("killed merge"), st.sets(names), st.sets(names)),
+        st.tuples(st.just("drop"), st.sets(names)),
+    )
+    return draw(st.lists(event, max_size=8))
+
+
+@given(histories())
+@MANY
+def test_merging_loses_nothing_whatever_came_before(tmp_path_factory, events):
+    store = Store(tmp_path_factory.mktemp("store"))
+    expected: dict[str, list[float]] = {}
+    for what, *more in events:
+        if what == "write":
+            name, value = more
+            store.write_part("curves", name, curve(name, [value, value + 1]))
+            expected[name] = [value, value + 1]
+        elif what == "merge":
+            store.merge("curves", "cell", sorted(more[0]))
+            assert not more[0] & set(store.parts("curves"))
+        elif what == "killed merge":  # the merged part stands, some small ones are still there
+            small = {k: file_of(store, "curves", k) for k in more[0] & more[1]}
+            kept = {k: f.read_bytes() for k, f in small.items() if f.exists()}
+            store.merge("curves", "cell", sorted(more[0]))
+            for name, content in kept.items():
+                small[name].write_bytes(content)
+        else:
+            store.drop("curves", "cell", more[0])
+            expected = {k: v for k, v in expected.items() if k not in more[0]}
+        assert losses(store.read("curves")) == expected
+        for name in "abcd":
+            mine = losses(store.rows_of("curves", name, "cell"))
+            assert mine == ({name: expected[name]} if name in expected else {})
+
+
+def test_merging_a_cell_leaves_the_others(store):
+    for name in "abc":
+        store.write_part("curves", name, curve(name, [1]))
+    store.merge("curves", "one", ["a", "b", "never trained"])
+    assert store.parts("curves") == ["c", merged_key("one")] or store.parts("curves") == [
+        merged_key("one"),
+        "c",
+    ]
+    store.merge("curves", "two", ["never trained"])
+    assert not store.has_part("curves", merged_key("two"))
+
+
+def test_a_models_own_part_wins_over_the_merged_one(store):
+    for name in "ab":
+        store.write_part("curves", name, curve(name, [1]))
+    store.merge("curves", "cell", "ab")
+    store.write_part("curves", "a", curve("a", [5, 6]))
+    assert losses(store.read("curves")) == {"a": [5, 6], "b": [1]}
+    assert sorted(store.read("curves", ["loss"])["loss"].to_pylist()) == [1, 5, 6]
+    store.merge("curves", "cell", "ab")
+    assert losses(store.read("curves")) == {"a": [5, 6], "b": [1]}
+    assert store.parts("curves") == [merged_key("cell")]
+
+
+# what a part was made from -------------------------------------------------------------------
+
+
+def test_made_from(store):
+    store.write_part("curves", "a", curve("a", [1]), "models 1 and 2")
+    assert store.part_made_from("curves", "a") == "models 1 and 2"
+    about = pq.read_schema(file_of(store, "curves", "a")).metadata[b"about"].decode()
+    assert about == TABLES["curves"][0]
+    store.write_part("curves", "a", curve("a", [1]))
+    assert store.part_made_from("curves", "a") == ""
+    assert store.part_made_from("curves", "nowhere") == ""
+
+
+# files ---------------------------------------------------------------------------------------
+
+
+def test_files_and_listing(store):
+    store.write_bytes(b"\0weights", "models", "m1", "weights")
+    store.write_json({"seed": 3, "name": "β"}, "models", "m1", "model.json")
+    assert store.read_bytes("models", "m1", "weights") == b"\0weights"
+    assert store.read_json("models", "m1", "model.json") == {"seed": 3, "name": "β"}
+    assert json.loads((Path(store.root) / "models/m1/model.json").read_bytes())["seed"] == 3
+    assert store.names("models", "m1") == ["model.json", "weights"]
+    assert store.names("models") == ["m1"] and store.names("nowhere") == []
+    assert store.exists("models", "m1") and not store.exists("models", "m2")
+    (name, changed), _ = store.listing("models", "m1")
+    assert name == "model.json" and abs(changed / 1e9 - time.time()) < 60
+    store.remove("models", "m1", "weights")
+    store.remove("models", "m1", "weights")  # twice is as good as once
+    assert store.names("models", "m1") == ["model.json"]
+
+
+def test_hidden_files_are_not_listed(store):
+    store.write_part("curves", "a", curve("a", [1]))
+    file_of(store, "curves", ".b.parquet.123.tmp").write_bytes(b"half")
+    assert store.parts("curves") == ["a"]
+    assert losses(store.read("curves")) == {"a": [1]}
+
+
+def test_a_file_uri_works_as_its_path_does(tmp_path):
+    place = tmp_path / "a study"
+    by_uri, by_path = Store(f"file://{place}".replace(" ", "%20")), Store(place)
+    by_uri.prepare()
+    by_uri.write_part("curves", "a", curve("a", [1]))
+    by_path.write_part("curves", "b", curve("b", [2]))
+    for one in (by_uri, by_path):
+        assert losses(one.read("curves")) == {"a": [1], "b": [2]}
+    assert [p.name for p in tmp_path.iterdir()] == ["a study"]
+
+
+def test_a_relative_store_stays_where_it_was(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    store = Store("here")
+    store.write_json(1, "one.json")
+    assert str(store) == "here"
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert store.read_json("one.json") == 1
+    assert str(store) == str(tmp_path / "here")
+
+
+@pytest.mark.parametrize("uri", ["nonsense://x", "file://relative"])
+def test_a_wrong_uri_is_the_users_to_mend(uri):
+    with pytest.raises(WrongInput, match="store") as raised:
+        Store(uri)
+    assert "\n" not in str(raised.value) and uri in str(raised.value)
+
+
+def test_preparing_creates_the_folder_and_leaves_it_empty(tmp_path):
+    store = Store(tmp_path / "a" / "b")
+    store.prepare()
+    store.prepare()
+    assert list((tmp_path / "a" / "b").iterdir()) == []
+
+
+def test_a_place_that_cannot_be_written_is_refused_in_one_line(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(WrongInput) as raised:
+        Store(tmp_path / "file" / "store").prepare()
+    message = str(raised.value)
+    assert "\n" not in message and message.startswith("store: ")
+    assert str(tmp_path / "file" / "store") in message and "Not a directory" in message
+
+
+# killed writers ------------------------------------------------------------------------------
+
+WRITER = """
+import sys
+import numpy as np
+from infra.store import Store
+store, value = Store(sys.argv[1]), 0
+keys = dict(model_id="a", data="d", source="s", method="m", strength=1.0, seed=0, protocol=1)
+while True:
+    value += 1
+    rows = 20_000
+    store.write_part("curves", "a", {
+        **keys, "step": np.full(rows, value), "loss": np.random.rand(rows),
+        "reconstruction": 0.0, "kl": 0.0, "regulariser": 0.0,
+    })
+    store.write_bytes(bytes([value % 256]) * 2_000_000, "models", "a", "weights")
+    print(value, flush=True)
+"""
+
+
+def test_a_killed_writer_leaves_whole_parts_only(store):
+    reached = 0
+    for attempt in range(4):
+        process = subprocess.Popen(
+            [sys.executable, "-c", WRITER, store.root], cwd=ROOT, stdout=subprocess.PIPE
+        )
+        assert process.stdout is not None
+        process.stdout.readline()  # it writes, and goes on writing
+        time.sleep(0.011 * attempt + random.Random(attempt).random() * 0.02)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+        assert store.parts("curves") == ["a"] and store.names("models", "a") == ["weights"]
+        rows = store.read("curves")
+        assert rows.num_rows == 20_000 and len(set(rows["step"].to_pylist())) == 1
+        content = store.read_bytes("models", "a", "weights")
+        assert len(content) == 2_000_000 and len(set(content)) == 1
+        reached += 1
+    assert reached == 4
+
+
+def test_a_failing_write_leaves_what_stood(store, monkeypatch):
+    store.write_part("curves", "a", curve("a", [1]))
+
+    def full_disk(rows, target, **_):
+        Path(target).write_bytes(b"half a part")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pq, "write_table", full_disk)
+    with pytest.raises(OSError, match="No space"):
+        store.write_part("curves", "a", curve("a", [2]))
+    with pytest.raises(OSError, match="No space"):
+        store.merge("curves", "cell", ["a"])
+    assert losses(store.read("curves")) == {"a": [1]} and store.parts("curves") == ["a"]
+
+
+def test_keys_are_part_of_every_table():
+    assert [field.name for field in KEYS] == list(keys())
+
+
+def test_numbers_that_are_not_finite_survive(store):
+    store.write_part("curves", "a", curve("a", [math.inf, -math.inf, math.nan]))
+    one, two, three = store.read("curves")["loss"].to_pylist()
+    assert one == math.inf and two == -math.inf and math.isnan(three)

@@ -1,0 +1,311 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load as load_arrays
+
+import tasks.train
+from data import dsprites
+from infra.store import Store
+from models import METHODS
+from models.representation import encode
+from models.training import Training
+from tasks.settings import Model, TrainingOrder
+from tasks.streams import stream
+from tasks.train import data_set, load_model, train_model
+
+ROOT = Path(__file__).parents[2]
+MODEL = Model(
+    *("dsprites", "redrawn", "beta_vae", 4.0, 0, "paper", 3, 50, 4),
+    *(1e-3, 0.9, 0.999, 1e-8, "float32"),
+)
+WRITTEN = ("representations", "curves", "pictures", "models")
+PROBE = 20
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache() -> Iterator[None]:
+    """dSprites, drawn for these tests, where also their child processes find it."""
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TOLSTOY_DATA", folder)
+        data_set.cache_clear()
+        dsprites.load(Path(folder))
+        yield
+        data_set.cache_clear()
+
+
+def order(folder: Path, seconds: float = 1e9) -> TrainingOrder:
+    return TrainingOrder(str(folder), PROBE, 20, seconds)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def weights(folder: Path, model: Model = MODEL) -> bytes:
+    return Store(folder).read_bytes("models", model.id, "weights.safetensors")
+
+
+def outcome(folder: Path, model: Model = MODEL) -> dict[str, object]:
+    (row,) = Store(folder).read("models", keys=[model.id]).to_pylist()
+    return row
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory, cache) -> Path:
+    folder = tmp_path_factory.mktemp("undisturbed")
+    assert train_model(MODEL, order(folder)) == "trained"
+    return folder
+
+
+def test_everything_is_written(undisturbed):
+    store = Store(undisturbed)
+    assert store.names("models", MODEL.id) == ["model.json", "weights.safetensors"]
+    assert store.names("tables") == sorted(WRITTEN)
+    assert store.read_json("models", MODEL.id, "model.json") == {**asdict(MODEL), "channels": 1}
+    row = outcome(undisturbed)
+    assert {name: row[name] for name in MODEL.keys} == MODEL.keys
+    assert (row["status"], row["reason"], row["steps"]) == ("trained", "", 50)
+    assert (row["training_steps"], row["architecture"]) == (50, "paper")
+    assert row["elbo"] == pytest.approx(-row["reconstruction"] - row["kl"])
+    assert row["kl"] == pytest.approx(sum(row["kl_per_latent"]), rel=1e-6)
+    assert len(row["kl_per_latent"]) == 3 and row["seconds"] > 0
+    assert json.loads(row["versions"]).keys() >= {"torch", "numpy", "python"}
+    curve = store.read("curves").to_pydict()
+    assert curve["step"] == [1, 20, 40, 50]
+    assert curve["loss"][-1] == pytest.approx(row["loss"])
+    pictures = store.read("pictures").to_pylist()
+    assert [picture["kind"] for picture in pictures] == ["traversal", "reconstruction"]
+    by_kl = sorted(range(3), key=lambda latent: -row["kl_per_latent"][latent])
+    assert pictures[0]["order"] == by_kl
+    assert pictures[0]["kl"] == [row["kl_per_latent"][latent] for latent in by_kl]
+    assert all(picture["png"].startswith(b"\x89PNG") for picture in pictures)
+
+
+def test_the_representation_is_what_the_stored_weights_say_of_the_probe(undisturbed):
+    store, images_of = Store(undisturbed), data_set("dsprites")
+    draws = stream("probe", "dsprites")
+    places = draws.integers(int(np.prod(images_of.factor_sizes)), size=PROBE)
+    factors = np.stack(np.unravel_index(places, images_of.factor_sizes), axis=1)
+    mean, logvar = encode(load_model(MODEL, store), images_of.images(factors, draws))
+    rows = store.read("representations").to_pydict()
+    assert rows["row"] == list(range(PROBE))
+    np.testing.assert_allclose(np.array(rows["mean"]), mean, atol=1e-6)
+    np.testing.assert_allclose(np.array(rows["logvar"]), logvar, atol=1e-6)
+    assert load_arrays(weights(undisturbed)).keys() == load_model(MODEL, store).state_dict().keys()
+
+
+def test_a_second_call_changes_no_byte(undisturbed):
+    before = contents(undisturbed)
+    assert train_model(MODEL, order(undisturbed)) == "done"
+    assert contents(undisturbed) == before
+
+
+def test_a_model_whose_row_was_merged_is_done(undisturbed, tmp_path):
+    store = Store(tmp_path)
+    source = Store(undisturbed)
+    for table in ("models", "curves"):
+        store.write_part(table, MODEL.id, source.read(table))
+        store.merge(table, MODEL.cell, [MODEL.id])
+    before = contents(tmp_path)
+    assert train_model(MODEL, order(tmp_path)) == "done"
+    assert contents(tmp_path) == before
+
+
+def test_two_stores_get_the_same_bytes(undisturbed, tmp_path):
+    torch.manual_seed(99)  # what happens around a model does not matter
+    np.random.seed(99)
+    seldom = replace(order(tmp_path, 1e-9), log_every=7)
+    assert train_model(MODEL, seldom) == "trained"
+    assert weights(tmp_path) == weights(undisturbed)
+    files = {"representations", "pictures"}
+    for table in files:
+        assert Store(tmp_path).read(table).equals(Store(undisturbed).read(table)), table
+
+
+def test_another_seed_gives_another_model(undisturbed, tmp_path):
+    other = replace(MODEL, seed=1, steps=1)
+    train_model(other, order(tmp_path))
+    assert weights(tmp_path, other) != weights(undisturbed)
+
+
+@pytest.mark.parametrize("table", WRITTEN[:-1])
+def test_no_model_counts_as_trained_before_the_rest_stands(table, tmp_path, monkeypatch):
+    write = Store.write_part
+
+    def no_room(self, name, *rest):
+        if name == table:
+            raise OSError(28, "No space left on device")
+        write(self, name, *rest)
+
+    short = replace(MODEL, steps=1)
+    monkeypatch.setattr(Store, "write_part", no_room)
+    assert train_model(short, order(tmp_path)) == "failed"
+    row = outcome(tmp_path, short)
+    assert row["status"] == "failed" and "No space left on device" in row["reason"]
+    monkeypatch.undo()
+    Store(tmp_path).drop("models", short.cell, {short.id})
+    assert train_model(short, order(tmp_path)) == "trained"
+    assert "error.txt" not in Store(tmp_path).names("models", short.id)
+
+
+def test_the_row_comes_last(tmp_path, monkeypatch):
+    written, write_part, write_bytes = [], Store.write_part, Store.write_bytes
+    monkeypatch.setattr(
+        Store,
+        "write_part",
+        lambda self, table, *rest: (written.append(table), write_part(self, table, *rest))[1],
+    )
+    monkeypatch.setattr(
+        Store,
+        "write_bytes",
+        lambda self, data, *to: (written.append(to[-1]), write_bytes(self, data, *to))[1],
+    )
+    train_model(replace(MODEL, steps=1), order(tmp_path))
+    assert written[-1] == "models"
+    assert set(written) == {*WRITTEN, "weights.safetensors", "model.json"}
+
+
+def test_a_damaged_row_is_made_again(undisturbed, tmp_path):
+    short = replace(MODEL, steps=1)
+    train_model(short, order(tmp_path))
+    part = tmp_path / "tables" / "models" / f"{short.id}.parquet"
+    part.write_bytes(part.read_bytes()[:-20])
+    assert train_model(short, order(tmp_path)) == "trained"
+    assert outcome(tmp_path, short)["status"] == "trained"
+
+
+LONGER = replace(MODEL, steps=240)  # so that it is killed on the way, also on a busy machine
+
+CHILD = """
+import sys
+from pathlib import Path
+from tests.tasks.test_train import LONGER, order
+from tasks.train import train_model
+print(train_model(LONGER, order(Path(sys.argv[1]), 1e-9)), flush=True)
+"""
+
+
+def test_killed_and_trained_again_gives_the_same_bytes(tmp_path_factory):
+    whole, tmp_path = tmp_path_factory.mktemp("whole"), tmp_path_factory.mktemp("killed")
+    train_model(LONGER, order(whole))
+    checkpoint = tmp_path / "models" / LONGER.id / "checkpoint.pt"
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", CHILD, str(tmp_path)]
+    process = subprocess.Popen(command, cwd=ROOT, env=environment)
+    until = time.monotonic() + 60
+    while not checkpoint.exists() and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.002)
+    os.kill(process.pid, signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    assert checkpoint.exists() and not Store(tmp_path).has_part("models", LONGER.id)
+    again = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert again.stdout.split() == ["trained"], again.stderr
+    assert weights(tmp_path, LONGER) == weights(whole, LONGER)
+    curves = Store(tmp_path).read("curves"), Store(whole).read("curves")
+    assert curves[0].equals(curves[1])
+    assert not checkpoint.exists()
+
+
+class Stop(BaseException):
+    """As when the process ends."""
+
+
+def interrupted(model: Model, folder: Path, monkeypatch, chunks: int = 1) -> bytes:
+    """Leave a checkpoint in the folder, and return it."""
+    save = tasks.train._Attempt._checkpoint_if_due
+
+    def stop(self, training):
+        save(self, training)
+        if training.done >= 20 * chunks:
+            raise Stop
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tasks.train._Attempt, "_checkpoint_if_due", stop)
+        with pytest.raises(Stop):
+            train_model(model, order(folder, 1e-9))
+    return Store(folder).read_bytes("models", model.id, "checkpoint.pt")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_checkpoint_is_gone_on_from(method, tmp_path, monkeypatch):
+    model = replace(MODEL, method=method)
+    interrupted(model, tmp_path, monkeypatch, chunks=2)
+    steps, optimise = [], Training.optimise
+    monkeypatch.setattr(
+        Training, "optimise", lambda self, step: (steps.append(step), optimise(self, step))[1]
+    )
+    assert train_model(model, order(tmp_path)) == "trained"
+    assert steps == list(range(40, 50))
+    train_model(model, order(tmp_path / "whole"))
+    assert weights(tmp_path, model) == weights(tmp_path / "whole", model)
+
+
+@pytest.mark.parametrize("damage", ["short", "empty", "noise", "another model's", "torn inside"])
+def test_a_damaged_checkpoint_only_costs_its_steps(damage, undisturbed, tmp_path, monkeypatch):
+    whole = interrupted(MODEL, tmp_path, monkeypatch)
+    if damage == "another model's":
+        torn = interrupted(replace(MODEL, latents=5), tmp_path / "other", monkeypatch)
+    else:
+        torn = {
+            "short": whole[: len(whole) // 2],
+            "empty": b"",
+            "noise": b"\x80\x02}q\x00." * 50,
+            "torn inside": whole[:3000] + b"\xff" * 200 + whole[3200:],
+        }[damage]
+    Store(tmp_path).write_bytes(torn, "models", MODEL.id, "checkpoint.pt")
+    assert train_model(MODEL, order(tmp_path)) == "trained"
+    assert weights(tmp_path) == weights(undisturbed)
+    assert Store(tmp_path).read("curves").equals(Store(undisturbed).read("curves"))
+
+
+def test_a_diverged_model_is_a_row_with_its_reason(tmp_path):
+    wild = replace(MODEL, learning_rate=1e20)
+    assert train_model(wild, order(tmp_path)) == "diverged"
+    row = outcome(tmp_path, wild)
+    assert row["status"] == "diverged" and "at step" in row["reason"]
+    assert row["kl_per_latent"] == [] and row["elbo"] is None
+    assert Store(tmp_path).read("representations").num_rows == 0
+    assert train_model(wild, order(tmp_path)) == "done"
+
+
+def test_weights_that_broke_in_the_last_step_are_a_diverged_model(tmp_path, monkeypatch):
+    optimise = Training.optimise
+
+    def last(self, step):
+        losses = optimise(self, step)
+        if step == 0:
+            next(self.vae.encoder.mean.parameters()).data.fill_(float("nan"))
+        return losses
+
+    monkeypatch.setattr(Training, "optimise", last)
+    short = replace(MODEL, steps=1)
+    assert train_model(short, order(tmp_path)) == "diverged"
+    assert "nan" in outcome(tmp_path, short)["reason"]
+    assert Store(tmp_path).names("tables") == ["models"]
+
+
+def test_an_exception_is_a_row_and_a_file_to_read(tmp_path, monkeypatch):
+    def broken(self, step):
+        raise RuntimeError("the roof leaks")
+
+    monkeypatch.setattr(Training, "optimise", broken)
+    assert train_model(MODEL, order(tmp_path)) == "failed"
+    row = outcome(tmp_path)
+    assert (row["status"], row["reason"]) == ("failed", "RuntimeError: the roof leaks")
+    text = Store(tmp_path).read_bytes("models", MODEL.id, "error.txt").decode()
+    assert text.startswith("Traceback") and "the roof leaks" in text and "broken" in text
