@@ -6,11 +6,14 @@ import hashlib
 import json as jsonlib
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from shutil import which
 
 from flows.console import table, totals
 from flows.spec import Study
 from flows.survey import STUDY_FILE, CellSurvey, check_store, forget, survey
 from infra.store import Store
+from tasks.settings import cell_name, ranking_made_from
 
 REPORT_MADE_FROM = "made-from.json"
 
@@ -58,13 +61,14 @@ def _flow(study: Study, store: Store, workers: int | None, ray: str | None) -> l
 def _compared(study: Study, store: Store, found: Sequence[CellSurvey]) -> bool:
     """Whether every group's ranking was made from just the models that are trained."""
     from flows.sweep import groups_of
-    from tasks.settings import ranking_made_from
 
     trained = {i for one in found for i, status in one.status.items() if status == "trained"}
     for group, cells in groups_of(study, [one.cell for one in found]).items():
         ids = [model.id for cell in cells for model in cell.models if model.id in trained]
-        if ids and store.part_made_from("ranks", group) != ranking_made_from(ids, study.udr):
-            return False
+        made_from = ranking_made_from(ids, study.udr)
+        for table_name in ("pairs", "ranks") if ids else ():
+            if store.part_made_from(table_name, group) != made_from:
+                return False
     return True
 
 
@@ -110,14 +114,15 @@ def _end(
         if bad:
             print(f"\n{bad} models have no weights:")
             print(_reasons(store))
-            print(f"Try them again: tolstoy run {study.name} --retry failed,diverged")
+            print(f"Try them again: {_command()} run {study.name} --retry failed,diverged")
         for trouble in troubles:
             print(f"\n{trouble}")
+        me = _command()
         print(
             f"\nstore   {store}\nreport  {report}\n\nNext:\n"
-            f"  tolstoy status {store}\n"
-            f"  tolstoy plan mini\n"
-            f"  tolstoy run mini --set seeds=2 --set training.steps=2000"
+            f"  {me} status {store}\n"
+            f"  {me} plan locatello-2019\n"
+            f"  {me} run mini --set seeds=2 --set training.steps=2000"
         )
     return 1 if bad or troubles else 0
 
@@ -130,11 +135,11 @@ def _scores(study: Study, store: Store, found: Sequence[CellSurvey]) -> str:
     columns = ["data", "method", "strength", "metric", "part", "value"]
     for row in store.read("scores", columns).to_pylist():
         if row["part"] == "score" and row["value"] is not None:
-            cell = f"{row['data']}-{row['method']}-{row['strength']:g}"
+            cell = cell_name(row["data"], row["method"], row["strength"])
             values.setdefault((cell, row["metric"]), []).append(row["value"])
     for row in store.read("ranks", ["data", "method", "strength", "pool", "udr"]).to_pylist():
         if row["udr"] is not None:
-            cell = f"{row['data']}-{row['method']}-{row['strength']:g}"
+            cell = cell_name(row["data"], row["method"], row["strength"])
             values.setdefault((cell, f"udr ({row['pool']})"), []).append(row["udr"])
     names = [*study.metrics.names, *(f"udr ({pool})" for pool in study.udr.pools)]
     rows = [
@@ -156,6 +161,15 @@ def _reasons(store: Store) -> str:
         for row in rows.to_pylist()
         if row["status"] != "trained"
     )
+
+
+def _command() -> str:
+    """How to call this command again from here, whether or not it is on the PATH."""
+    called = Path(sys.argv[0])
+    if which("tolstoy") or called.name != "tolstoy":
+        return "tolstoy"
+    here = Path.cwd()
+    return str(called.relative_to(here)) if called.is_relative_to(here) else str(called)
 
 
 def _say(text: str) -> None:

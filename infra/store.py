@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,8 +21,9 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from infra.errors import WrongInput
-from infra.tables import schema
+from infra.tables import TABLES, schema
 
+ABANDONED_SECONDS = 3600  # no part takes an hour to write
 MERGED = "cell-"  # parts that hold the rows of many models begin with this
 
 
@@ -86,6 +88,14 @@ class Store:
         if self.exists(*names):
             self.fs.delete_file(self.path(*names))
 
+    def sweep(self, *folder: str, older_than: float = 0.0) -> None:
+        """Remove what killed writers left half-written directly below a folder."""
+        below = pafs.FileSelector(self.path(*folder), allow_not_found=True, recursive=False)
+        for file in self.fs.get_file_info(below):
+            age = time.time() - (file.mtime_ns or 0) / 1e9
+            if file.base_name.startswith(".") and file.extension == "tmp" and age >= older_than:
+                self.fs.delete_file(file.path)
+
     def prepare(self) -> None:
         """Create the store, or say in one line why it cannot be written."""
         try:
@@ -94,6 +104,8 @@ class Store:
             with self.fs.open_output_stream(probe) as file:
                 file.write(b"")
             self.fs.delete_file(probe)
+            for table in TABLES:
+                self.sweep("tables", table, older_than=ABANDONED_SECONDS)
         except OSError as error:
             reason = os.strerror(error.errno) if error.errno else str(error)
             raise WrongInput(

@@ -41,7 +41,7 @@ TABLES: dict[str, tuple[str, tuple[pa.Field, ...]]] = {
             _column("kl_per_latent", pa.list_(pa.float32()), "nats per image over the probe"),
             _column("architecture", pa.string(), "paper or library"),
             _column("training_steps", pa.int32(), "optimiser steps asked for"),
-            _column("versions", pa.string(), "JSON: tolstoy, torch, numpy, scikit-learn and Python"),
+            _column("versions", pa.string(), "JSON: versions of Tolstoy, torch, Python ..."),
         ),
     ),
     "curves": (

@@ -78,6 +78,11 @@ def _once(field: str, names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
+def cell_name(data: str, method: str, strength: float) -> str:
+    """The name of a cell: all but the seed. Distinct strengths have distinct names."""
+    return f"{data}-{method}-{strength!r}".removesuffix(".0")
+
+
 @dataclass(frozen=True)
 class Model:
     """Everything that changes the science of one model, and nothing else."""
@@ -105,8 +110,7 @@ class Model:
 
     @property
     def cell(self) -> str:
-        """The name of the cell: all but the seed."""
-        return f"{self.data}-{self.method}-{self.strength:g}"
+        return cell_name(self.data, self.method, self.strength)
 
     @property
     def keys(self) -> dict[str, Any]:

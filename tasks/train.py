@@ -22,7 +22,7 @@ from data.protocol import DataSet, sample_factors
 from infra.store import Store
 from models.architecture import VAE
 from models.representation import encode, reconstructions, traversal, unsupervised
-from models.training import Diverged, Recipe, Training, fit
+from models.training import CurvePoint, Diverged, Recipe, Training, fit
 from tasks.outcome import write_outcome
 from tasks.settings import Model, TrainingOrder
 from tasks.streams import entropy, stream
@@ -31,14 +31,15 @@ SHOWN = 8  # images in the picture of reconstructions
 
 
 def train_model(model: Model, order: TrainingOrder) -> str:
-    """Train a model, or go on with it, and write its rows; returns its status.
+    """Train a model, or go on with it, and write its rows; returns how it ended.
 
-    Done models are left alone: Ray and people run things twice. The row in `models` is written
+    Ended models are left alone: Ray and people run things twice. The row in `models` is written
     last, so a model that has one has everything else.
     """
     store = Store(order.store)
-    if store.rows_of("models", model.id, model.cell).num_rows:
-        return "done"
+    ended = store.rows_of("models", model.id, model.cell)
+    if ended.num_rows:
+        return str(ended["status"][0])
     torch.set_num_threads(1)
     began = time.perf_counter()
     attempt = _Attempt(model, order, store, began)
@@ -60,59 +61,47 @@ class _Attempt:
         self.training: Training | None = None
 
     def run(self) -> str:
-        model, store = self.model, self.store
-        images_of = data_set(model.data)
+        images_of = data_set(self.model.data)
         training = self.training = self._resumed(images_of)
         fit(training)
-        vae = training.vae.eval()
+        self._keep(training.vae.eval(), training, images_of.channels)
+        return "trained"
+
+    def _keep(self, vae: VAE, training: Training, channels: int) -> None:
+        """Write what is kept of a trained model; its row last."""
+        model, store = self.model, self.store
         images = probe_images(model.data, self.order.probe)
         mean, logvar = encode(vae, images)
         quantities = unsupervised(vae, images, mean, logvar, _torch_stream(model.id, "probe"))
         if not math.isfinite(quantities.elbo):
             raise Diverged(f"elbo was {quantities.elbo} over the probe")
         kl = quantities.kl_per_latent
-        store.write_bytes(
-            save_weights({k: v.contiguous().cpu() for k, v in vae.state_dict().items()}),
-            *("models", model.id, "weights.safetensors"),
-        )
-        store.write_json(
-            {**asdict(model), "channels": images_of.channels}, "models", model.id, "model.json"
-        )
-        store.write_part(
-            "representations",
-            model.id,
-            {
-                **model.keys,
-                "row": np.arange(len(mean), dtype=np.int32),
-                "mean": _lists(mean),
-                "logvar": _lists(logvar),
-            },
-        )
-        curve = list(zip(*training.curve, strict=True))
-        names = ("step", "loss", "reconstruction", "kl", "regulariser")
-        store.write_part("curves", model.id, {**model.keys, **dict(zip(names, curve, strict=True))})
+        weights = {name: value.contiguous().cpu() for name, value in vae.state_dict().items()}
+        store.write_bytes(save_weights(weights), "models", model.id, "weights.safetensors")
+        identity = {**asdict(model), "channels": channels}
+        store.write_json(identity, "models", model.id, "model.json")
+        rows = np.arange(len(mean), dtype=np.int32)
+        codes = {"row": rows, "mean": _lists(mean), "logvar": _lists(logvar)}
+        store.write_part("representations", model.id, {**model.keys, **codes})
+        curve = dict(zip(CurvePoint._fields, zip(*training.curve, strict=True), strict=True))
+        store.write_part("curves", model.id, {**model.keys, **curve})
         order, strip = traversal(vae, mean[0], kl)
-        store.write_part(
-            "pictures",
-            model.id,
-            {
-                **model.keys,
-                "kind": ["traversal", "reconstruction"],
-                "order": [order, []],
-                "kl": [kl[order].tolist(), []],
-                "png": [strip, reconstructions(vae, images[:SHOWN], mean[:SHOWN])],
-            },
-        )
-        numbers: dict[str, Any] = {
-            "loss": training.curve[-1].loss,
-            "reconstruction": quantities.reconstruction,
-            "kl": quantities.kl,
-            "elbo": quantities.elbo,
-            "kl_per_latent": [kl.tolist()],
+        pictures = {
+            "kind": ["traversal", "reconstruction"],
+            "order": [order, []],
+            "kl": [kl[order].tolist(), []],
+            "png": [strip, reconstructions(vae, images[:SHOWN], mean[:SHOWN])],
         }
-        store.remove("models", model.id, "error.txt")  # of an earlier attempt
-        self._finish("trained", "", **numbers)
-        return "trained"
+        store.write_part("pictures", model.id, {**model.keys, **pictures})
+        self._finish(
+            "trained",
+            "",
+            loss=training.curve[-1].loss,
+            reconstruction=quantities.reconstruction,
+            kl=quantities.kl,
+            elbo=quantities.elbo,
+            kl_per_latent=[kl.tolist()],
+        )
 
     def _training(self, images_of: DataSet) -> Training:
         model, order = self.model, self.order
@@ -170,7 +159,10 @@ class _Attempt:
         write_outcome(
             self.model, self.store, status, reason, seconds=seconds, device=_device(), **numbers
         )
-        self.store.remove("models", self.model.id, "checkpoint.pt")
+        spent = ["checkpoint.pt"] if status == "failed" else ["checkpoint.pt", "error.txt"]
+        for name in spent:
+            self.store.remove("models", self.model.id, name)
+        self.store.sweep("models", self.model.id)
 
 
 def load_model(model: Model, store: Store) -> VAE:

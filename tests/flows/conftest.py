@@ -81,7 +81,7 @@ def contents(store: Path) -> dict[str, Any]:
     }
     found: dict[str, Any] = {"weights": weights}
     for table in ("models", "curves", "representations", "pictures", "scores", "pairs", "ranks"):
-        rows = place.read(table).drop_columns([]).to_pylist()
+        rows = place.read(table).to_pylist()
         for row in rows:
             row.pop("seconds", None)
         found[table] = sorted(rows, key=repr)

@@ -111,7 +111,7 @@ def test_the_representation_is_what_the_stored_weights_say_of_the_probe(undistur
 
 def test_a_second_call_changes_no_byte(undisturbed):
     before = contents(undisturbed)
-    assert train_model(MODEL, order(undisturbed)) == "done"
+    assert train_model(MODEL, order(undisturbed)) == "trained"
     assert contents(undisturbed) == before
 
 
@@ -122,7 +122,7 @@ def test_a_model_whose_row_was_merged_is_done(undisturbed, tmp_path):
         store.write_part(table, MODEL.id, source.read(table))
         store.merge(table, MODEL.cell, [MODEL.id])
     before = contents(tmp_path)
-    assert train_model(MODEL, order(tmp_path)) == "done"
+    assert train_model(MODEL, order(tmp_path)) == "trained"
     assert contents(tmp_path) == before
 
 
@@ -280,7 +280,7 @@ def test_a_diverged_model_is_a_row_with_its_reason(tmp_path):
     assert row["status"] == "diverged" and "at step" in row["reason"]
     assert row["kl_per_latent"] == [] and row["elbo"] is None
     assert Store(tmp_path).read("representations").num_rows == 0
-    assert train_model(wild, order(tmp_path)) == "done"
+    assert train_model(wild, order(tmp_path)) == "diverged"
 
 
 def test_weights_that_broke_in_the_last_step_are_a_diverged_model(tmp_path, monkeypatch):
