@@ -80,7 +80,7 @@ def _once(field: str, names: tuple[str, ...]) -> tuple[str, ...]:
 
 def cell_name(data: str, method: str, strength: float) -> str:
     """The name of a cell: all but the seed. Distinct strengths have distinct names."""
-    return f"{data}-{method}-{strength!r}".removesuffix(".0")
+    return f"{data}-{method}-{float(strength)!r}".removesuffix(".0")
 
 
 @dataclass(frozen=True)

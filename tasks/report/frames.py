@@ -1,0 +1,122 @@
+"""The store's tables as pandas frames, cut down to what the page shows.
+
+Rows of an older protocol are left out: their numbers are not comparable with the newer ones'.
+Filtering happens in Arrow, before pandas, so that 12,600 models fit in little memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from infra.store import Store
+from tasks.report.plan import Plan
+
+MODEL_COLUMNS = (
+    *("model_id", "data", "source", "method", "strength", "seed", "protocol", "status", "reason"),
+    *("steps", "seconds", "device", "reconstruction", "kl", "elbo", "architecture", "versions"),
+)
+RANK_COLUMNS = (
+    *("model_id", "similarity", "pool", "p", "udr", "informative", "comparisons", "collapsed"),
+)
+CURVE_COLUMNS = ("model_id", "step", "reconstruction", "kl")
+CURVE_POINTS = 60  # more than a small figure can show
+STRINGS = pd.StringDtype("python", na_value=np.nan)
+DATA_SET = ["data", "source"]  # redrawn and official pictures are never mixed
+CELL = [*DATA_SET, "method", "strength"]
+
+
+@dataclass(frozen=True)
+class Frames:
+    """What is in the store; every frame's models are those of the newest protocol."""
+
+    models: pd.DataFrame  # one row per model, in the order of the grid
+    scores: pd.DataFrame  # model_id, metric, value: headlines of trained models
+    ranks: pd.DataFrame  # one row per trained model, similarity and pool
+    curves: pd.DataFrame  # model_id, step, reconstruction, kl
+    older: int  # models of older protocols, left out
+
+    @property
+    def trained(self) -> pd.DataFrame:
+        return self.models[self.models["status"] == "trained"]
+
+
+def read_frames(store: Store, plan: Plan) -> Frames:
+    everything = _pandas(store.read("models", MODEL_COLUMNS))
+    newest = everything["protocol"].max() if len(everything) else None
+    models = in_order(everything[everything["protocol"] == newest], plan)
+    trained = pa.array(models.loc[models["status"] == "trained", "model_id"], pa.string())
+    return Frames(
+        models=models,
+        scores=_headlines(store, trained),
+        ranks=_ranks(store, trained),
+        curves=_curves(store, trained),
+        older=len(everything) - len(models),
+    )
+
+
+def in_order(models: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Sort by data set and method as the study names them, then by strength and seed."""
+    keys = models.assign(
+        _data=_place(models["data"], plan.data),
+        _method=_place(models["method"], tuple(plan.methods)),
+    )
+    keys = keys.sort_values(["_data", *DATA_SET, "_method", "method", "strength", "seed"])
+    return keys.drop(columns=["_data", "_method"]).reset_index(drop=True)
+
+
+def groups(rows: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[Any, pd.DataFrame]]:
+    """The groups in the order in which they come; a key is always a tuple."""
+    yield from rows.groupby(list(by), sort=False)
+
+
+def _place(names: pd.Series[str], order: Sequence[str]) -> pd.Series[int]:
+    places = {name: place for place, name in enumerate(order)}
+    return names.map(lambda name: places.get(name, len(places))).astype(int)
+
+
+def _headlines(store: Store, trained: pa.Array) -> pd.DataFrame:
+    rows = store.read("scores", ["model_id", "metric", "part", "factor", "value"])
+    rows = rows.filter(pc.equal(rows["part"], "score"))
+    rows = rows.filter(pc.is_null(rows["factor"]))
+    scores = _pandas(_of(rows, trained).select(["model_id", "metric", "value"]))
+    return scores.dropna(subset=["value"]).drop_duplicates(["model_id", "metric"], keep="last")
+
+
+def _ranks(store: Store, trained: pa.Array) -> pd.DataFrame:
+    """One ranking per similarity and pool: that of all comparisons, or of the most asked for."""
+    rows = _pandas(_of(store.read("ranks", RANK_COLUMNS), trained))
+    rows = rows.assign(asked=rows["p"].where(rows["p"] > 0, np.inf)).sort_values("asked")
+    kept = rows.drop_duplicates(["model_id", "similarity", "pool"], keep="last")
+    return kept.drop(columns=["asked"]).reset_index(drop=True)
+
+
+def _curves(store: Store, trained: pa.Array) -> pd.DataFrame:
+    rows = _of(store.read("curves", CURVE_COLUMNS), trained)
+    steps = np.sort(pc.unique(rows["step"]).to_numpy())
+    if len(steps) > CURVE_POINTS:
+        places = np.linspace(0, len(steps) - 1, CURVE_POINTS).round().astype(int)
+        rows = rows.filter(pc.is_in(rows["step"], pa.array(steps[places])))
+    return _pandas(rows)
+
+
+def _of(rows: pa.Table, model_ids: pa.Array) -> pa.Table:
+    return rows.filter(pc.is_in(rows["model_id"], model_ids))
+
+
+def _pandas(rows: pa.Table) -> pd.DataFrame:
+    """A frame whose missing and infinite numbers are all NaN.
+
+    Strings are Python's: pandas 3.1 cannot join empty columns of Arrow's.
+    """
+    frame: pd.DataFrame = rows.to_pandas(types_mapper={pa.string(): STRINGS}.get)
+    for name in frame.columns:
+        if frame[name].dtype.kind == "f":
+            frame[name] = frame[name].replace([np.inf, -np.inf], np.nan)
+    return frame

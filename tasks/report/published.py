@@ -1,0 +1,92 @@
+"""Numbers of the papers, with their places, for a study that trained at the papers' scale.
+
+L: Locatello et al. 2019, "Challenging common assumptions in the unsupervised learning of
+disentangled representations". D: Duan et al. 2020, "Unsupervised model selection for variational
+disentangled representation learning".
+"""
+
+from __future__ import annotations
+
+METHODS, STRENGTHS, SEEDS = 6, 6, 50  # L, section 4 and Table 3
+SIX = ("beta_vae", "dci", "factor_vae", "mig", "modularity", "sap")  # L, section 4
+
+
+def _per_data_set(rows: dict[str, tuple[int, ...]]) -> dict[tuple[str, str], float]:
+    return {
+        (data, metric): percent / 100
+        for data, percents in rows.items()
+        for metric, percent in zip(SIX, percents, strict=True)
+    }
+
+
+# L, Table 5a: variance of the scores explained by the objective
+EXPLAINED_BY_METHOD = _per_data_set(
+    {
+        "cars3d": (1, 36, 26, 34, 37, 13),
+        "color_dsprites": (30, 39, 52, 26, 23, 29),
+        "noisy_dsprites": (17, 21, 17, 11, 41, 6),
+        "scream_dsprites": (89, 50, 76, 45, 60, 56),
+        "shapes3d": (31, 21, 14, 20, 26, 10),
+        "smallnorb": (68, 71, 58, 71, 62, 62),
+        "dsprites": (29, 41, 47, 26, 29, 31),
+    }
+)
+# L, Table 5b: by the Cartesian product of objective and strength
+EXPLAINED_BY_CELL = _per_data_set(
+    {
+        "cars3d": (4, 69, 42, 59, 51, 17),
+        "color_dsprites": (69, 80, 61, 76, 40, 56),
+        "noisy_dsprites": (26, 42, 25, 29, 50, 20),
+        "scream_dsprites": (93, 74, 83, 66, 68, 75),
+        "shapes3d": (61, 78, 53, 59, 49, 35),
+        "smallnorb": (87, 89, 81, 88, 72, 82),
+        "dsprites": (59, 77, 54, 72, 39, 56),
+    }
+)
+# L, Figure 2: rank correlations of the metrics on Noisy-dSprites
+METRICS_DATA = "noisy_dsprites"
+METRICS_AGREE = {
+    ("beta_vae", "factor_vae"): 0.80,
+    ("beta_vae", "mig"): 0.44,
+    ("beta_vae", "dci"): 0.41,
+    ("beta_vae", "modularity"): 0.46,
+    ("beta_vae", "sap"): 0.37,
+    ("factor_vae", "mig"): 0.49,
+    ("factor_vae", "dci"): 0.52,
+    ("factor_vae", "modularity"): 0.25,
+    ("factor_vae", "sap"): 0.38,
+    ("mig", "dci"): 0.76,
+    ("mig", "modularity"): 0.06,
+    ("mig", "sap"): 0.42,
+    ("dci", "modularity"): -0.08,
+    ("dci", "sap"): 0.38,
+    ("modularity", "sap"): 0.13,
+}
+# L, Table 1: probability of doing at least as well as a random model, by what the hyperparameters
+# were chosen on: (same metric, same data set)
+BEATS_RANDOM = {
+    (True, True): 0.807,
+    (True, False): 0.593,
+    (False, True): 0.626,
+    (False, False): 0.549,
+}
+# D, Table 1: rank correlation of MIG with UDR: (data set, method, similarity, pool). The table's
+# DIP-VAE is left out: it does not say which of the two it is.
+UDR_WITH_MIG = {
+    ("dsprites", "beta_vae", "lasso", "cell"): 0.60,
+    ("dsprites", "beta_vae", "lasso", "method"): 0.76,
+    ("dsprites", "beta_vae", "spearman", "cell"): 0.54,
+    ("dsprites", "beta_vae", "spearman", "method"): 0.72,
+    ("dsprites", "beta_tcvae", "lasso", "cell"): 0.40,
+    ("dsprites", "beta_tcvae", "lasso", "method"): 0.67,
+    ("dsprites", "beta_tcvae", "spearman", "cell"): 0.37,
+    ("dsprites", "beta_tcvae", "spearman", "method"): 0.60,
+    ("shapes3d", "beta_vae", "lasso", "cell"): 0.71,
+    ("shapes3d", "beta_vae", "lasso", "method"): 0.68,
+    ("shapes3d", "beta_vae", "spearman", "cell"): 0.70,
+    ("shapes3d", "beta_vae", "spearman", "method"): 0.71,
+    ("shapes3d", "beta_tcvae", "lasso", "cell"): 0.81,
+    ("shapes3d", "beta_tcvae", "lasso", "method"): 0.79,
+    ("shapes3d", "beta_tcvae", "spearman", "cell"): 0.81,
+    ("shapes3d", "beta_tcvae", "spearman", "method"): 0.75,
+}

@@ -1,0 +1,227 @@
+"""Synthetic stores: plausible numbers, written as the pipeline does, without any model."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from infra.store import Store, merged_key
+from infra.tables import schema
+
+LATENTS = 10
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A study and what is in its store."""
+
+    data: tuple[str, ...] = ("dsprites", "color_dsprites")
+    sources: Mapping[str, str] = field(default_factory=dict)
+    methods: Mapping[str, Sequence[float]] = field(
+        default_factory=lambda: {"beta_vae": (1.0, 4.0), "factor_vae": (10.0, 40.0)}
+    )
+    seeds: int = 2
+    steps: int = 120
+    metrics: tuple[str, ...] = ("mig", "factor_vae")
+    pools: tuple[str, ...] = ("cell", "method")
+    logged: int = 12
+    diverged: Mapping[tuple[str, str, float, int], str] = field(default_factory=dict)
+    name: str = "synthetic"
+    about: str = "Numbers made up for the tests."
+    protocol: int = 1
+    curves: bool = True
+    pictures: bool = True
+
+    def study(self) -> dict[str, Any]:
+        """As flows.spec.Study dumps itself."""
+        return {
+            "name": self.name,
+            "about": self.about,
+            "data": list(self.data),
+            "methods": {method: list(swept) for method, swept in self.methods.items()},
+            "seeds": self.seeds,
+            "architecture": "paper",
+            "latents": LATENTS,
+            "probe": 1000,
+            "training": {"steps": self.steps, "batch_size": 64, "learning_rate": 1e-4},
+            "metrics": {"names": list(self.metrics), "points": 1000},
+            "udr": {"similarities": ["lasso"], "pools": list(self.pools), "kl_threshold": 0.01},
+        }
+
+
+def fill(store: Store, grid: Grid) -> None:
+    """Write one merged part per cell, and one part of ranks per data set and method."""
+    for data in grid.data:
+        for place, (method, strengths) in enumerate(grid.methods.items()):
+            ranks = []
+            for rung, strength in enumerate(strengths):
+                quality = 0.25 + 0.35 * rung / max(len(strengths) - 1, 1) + 0.05 * place
+                ranks += _fill_cell(store, grid, data, method, strength, quality)
+            if ranks:
+                _write(store, "ranks", f"{data}-{method}", ranks)
+
+
+def _fill_cell(
+    store: Store, grid: Grid, data: str, method: str, strength: float, quality: float
+) -> list[dict[str, Any]]:
+    rows: dict[str, list[dict[str, Any]]] = {
+        name: [] for name in ("models", "scores", "curves", "pictures", "ranks")
+    }
+    for seed in range(grid.seeds):
+        identity = f"{data} {method} {strength} {seed}"
+        draws = np.random.default_rng(list(identity.encode()))
+        keys = {
+            "model_id": sha256(f"{identity} {grid.protocol}".encode()).hexdigest()[:16],
+            "data": data,
+            "source": grid.sources.get(data, "redrawn"),
+            "method": method,
+            "strength": float(strength),
+            "seed": seed,
+            "protocol": grid.protocol,
+        }
+        reason = grid.diverged.get((data, method, strength, seed), "")
+        good = float(np.clip(quality + draws.normal(0, 0.12), 0, 1))
+        kl = np.sort(draws.gamma(2.0, 1.6 - quality, LATENTS))[::-1]
+        kl *= np.arange(LATENTS) < 9 - 6 * quality
+        kl = draws.permutation(kl).astype(np.float32)
+        rows["models"].append({**keys, **_model(grid, kl, reason)})
+        if reason:
+            continue
+        for metric in grid.metrics:
+            value = float(np.clip(good * draws.uniform(0.7, 1.1), 0, 1))
+            about = {"metric": metric, "seconds": 1.0, "stream": f"{keys['model_id']} {metric}"}
+            beside = [
+                ("score", None, value),
+                ("score", "shape", 9.0),
+                ("train_accuracy", None, 9.0),
+            ]
+            rows["scores"] += [
+                {**keys, **about, "part": part, "factor": factor, "value": number}
+                for part, factor, number in beside
+            ]
+        if grid.curves:
+            rows["curves"] += [{**keys, **point} for point in _curve(grid, float(kl.sum()), draws)]
+        if grid.pictures:
+            rows["pictures"] += [{**keys, **picture} for picture in _pictures(data, kl)]
+        for pool in grid.pools:
+            udr = float(np.clip(0.8 * good + draws.normal(0, 0.05), 0, 1))
+            rows["ranks"].append({**keys, **_rank(pool, udr, kl)})
+    key = merged_key(f"{data}-{method}-{strength:g}")
+    for table in ("models", "scores", "curves", "pictures"):
+        if rows[table]:
+            _write(store, table, key, rows[table])
+    return rows["ranks"]
+
+
+def _model(grid: Grid, kl: np.ndarray, reason: str) -> dict[str, Any]:
+    total = None if reason else float(kl.sum())
+    return {
+        "status": "diverged" if reason else "trained",
+        "reason": reason,
+        "steps": grid.steps // 2 if reason else grid.steps,
+        "seconds": 0.07 * grid.steps,
+        "device": "cpu",
+        "loss": None if total is None else 40.0 + total,
+        "reconstruction": None if total is None else 40.0,
+        "kl": total,
+        "elbo": None if total is None else -40.0 - total,
+        "kl_per_latent": [] if reason else kl.tolist(),
+        "architecture": "paper",
+        "training_steps": grid.steps,
+        "versions": json.dumps({"torch": "2.13.0", "numpy": "2.4.6", "python": "3.11.9"}),
+    }
+
+
+def _curve(grid: Grid, kl: float, draws: np.random.Generator) -> list[dict[str, Any]]:
+    steps = np.linspace(grid.steps / grid.logged, grid.steps, grid.logged).astype(int)
+    time = steps / grid.steps
+    reconstruction = 90 - 2 * kl + 500 * np.exp(-6 * time) + draws.normal(0, 3, len(steps))
+    divergence = kl * (1 - np.exp(-4 * time)) + draws.normal(0, 0.3, len(steps))
+    return [
+        {"step": int(s), "loss": r + k, "reconstruction": r, "kl": k, "regulariser": k}
+        for s, r, k in zip(steps, reconstruction.tolist(), divergence.tolist(), strict=True)
+    ]
+
+
+def _rank(pool: str, udr: float, kl: np.ndarray) -> dict[str, Any]:
+    return {
+        "similarity": "lasso",
+        "pool": pool,
+        "p": 0,
+        "udr": udr,
+        "udr_eq2": udr * 0.98,
+        "informative": int((kl > 0.01).sum()),
+        "comparisons": 10,
+        "collapsed": False,
+    }
+
+
+def _pictures(data: str, kl: np.ndarray) -> list[dict[str, Any]]:
+    order = [int(latent) for latent in np.argsort(-kl, kind="stable")]
+    channels = 1 if data in ("dsprites", "smallnorb") else 3
+    dead = tuple(bool(kl[latent] <= 0.01) for latent in order)
+    return [
+        {
+            "kind": "traversal",
+            "order": order,
+            "kl": kl[order].tolist(),
+            "png": _blobs(len(order), 9, channels, dead),
+        },
+        {"kind": "reconstruction", "order": [], "kl": [], "png": _blobs(2, 8, channels, ())},
+    ]
+
+
+@cache
+def _blobs(rows: int, columns: int, channels: int, dead: tuple[bool, ...]) -> bytes:
+    """A grid of pictures of 64 × 64 with one blob each, moving along a row."""
+    y, x = np.mgrid[0:64, 0:64]
+    canvas = np.ones((rows * 66 - 2, columns * 66 - 2, channels))
+    for r in range(rows):
+        for c in range(columns):
+            t = c / (columns - 1)
+            cx, cy, size = 32.0, 32.0, 9.0
+            if r % 3 == 0:
+                cx = 16 + 32 * t
+            elif r % 3 == 1:
+                cy = 16 + 32 * t
+            else:
+                size = 4 + 10 * t
+            blob = np.exp(-((((x - cx) ** 2 + (y - cy) ** 2) / (2 * size**2)) ** 4))
+            picture = blob[..., None] * np.array([1.0, 0.75, 0.55])[:channels]
+            if r < len(dead) and dead[r]:
+                picture = 0.25 * picture + 0.55
+            canvas[r * 66 : r * 66 + 64, c * 66 : c * 66 + 64] = picture
+    levels = (canvas * 255).round().astype(np.uint8)
+    file = io.BytesIO()
+    Image.fromarray(levels[..., 0] if channels == 1 else levels).save(file, "PNG")
+    return file.getvalue()
+
+
+def _write(store: Store, table: str, key: str, rows: list[dict[str, Any]]) -> None:
+    names = [column.name for column in schema(table)]
+    store.write_part(table, key, {name: [row[name] for row in rows] for name in names})
+
+
+MakeStore = Callable[[Grid], Store]
+
+
+@pytest.fixture
+def make_store(tmp_path: Path) -> MakeStore:
+    """Builds a store of a grid; each call a new one."""
+
+    def make(grid: Grid) -> Store:
+        store = Store(tmp_path / f"store-{len(list(tmp_path.iterdir()))}")
+        fill(store, grid)
+        return store
+
+    return make

@@ -1,0 +1,177 @@
+"""Whatever is missing from the store, there is a page, and it says what is missing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from infra.store import Store
+from tasks.report.page import write_report
+from tests.tasks.report.conftest import Grid, MakeStore
+from tests.tasks.report.parsed import Page
+
+SMALL = Grid(data=("dsprites",), seeds=2)
+EVERY = {
+    ("dsprites", method, strength, seed): "out of memory"
+    for method, strengths in SMALL.methods.items()
+    for strength in strengths
+    for seed in range(SMALL.seeds)
+}
+
+
+NO_NUMBER = re.compile(r"\b(nan|none|null|inf|infinity)\b", re.IGNORECASE)
+SENTENCES = (
+    "None: every model",
+    "none stand here",
+    "none worth printing",
+    "none of its",
+    "none named",
+)
+
+
+def checked(path: str) -> Page:
+    """The page, once it holds no number that is none."""
+    page = Page.at(path)
+    words = page.everything_readable
+    for sentence in SENTENCES:
+        words = words.replace(sentence, "")
+    assert not [words[max(0, f.start() - 50) : f.end() + 50] for f in NO_NUMBER.finditer(words)]
+    assert page.balanced
+    return page
+
+
+def blank_column(store: Store, table: str, column: str, value: object) -> None:
+    for part in store.parts(table):
+        rows = store.read(table, keys=[part])
+        place = rows.schema.get_field_index(column)
+        field = rows.schema.field(place)
+        values = pa.array([value] * rows.num_rows, field.type)
+        store.write_part(table, part, rows.set_column(place, field, values))
+
+
+def without(*tables: str) -> Callable[[Store], None]:
+    def remove(store: Store) -> None:
+        for table in tables:
+            for part in store.parts(table):
+                store.remove_part(table, part)
+
+    return remove
+
+
+CASES: dict[str, tuple[Grid, Callable[[Store], None], tuple[str, ...]]] = {
+    "no UDR": (
+        SMALL,
+        without("ranks"),
+        ("No UDR yet.", "No UDR yet, so no best and no worst", "Example, not ranked"),
+    ),
+    "nobody to compare with": (
+        SMALL,
+        lambda store: blank_column(store, "ranks", "udr", None),
+        ("No UDR yet: no model had another to be compared with", "Example, not ranked"),
+    ),
+    "UDR is not a number": (
+        SMALL,
+        lambda store: blank_column(store, "ranks", "udr", float("nan")),
+        ("No UDR yet: no model had another to be compared with",),
+    ),
+    "no scores": (
+        SMALL,
+        without("scores"),
+        ("No supervised scores yet.", "there is nothing to set UDR against", "Best by UDR"),
+    ),
+    "scores are not numbers": (
+        SMALL,
+        lambda store: blank_column(store, "scores", "value", float("nan")),
+        ("No supervised scores yet.",),
+    ),
+    "scores are infinite": (
+        SMALL,
+        lambda store: blank_column(store, "scores", "value", float("inf")),
+        ("No supervised scores yet.",),
+    ),
+    "neither scores nor UDR": (
+        SMALL,
+        without("scores", "ranks"),
+        ("No scores and no UDR yet, so there are no distributions",),
+    ),
+    "one seed": (replace(SMALL, seeds=1), without(), ("There is a single seed",)),
+    "everything failed": (
+        replace(SMALL, diverged=EVERY),
+        without(),
+        ("No model has been trained to its end", "out of memory", "0 trained of 8", "8 diverged"),
+    ),
+    "no curves": (replace(SMALL, curves=False), without(), ("No training curves yet.",)),
+    "no pictures": (
+        replace(SMALL, pictures=False),
+        without(),
+        ("No traversal in the table of pictures.", "Best by UDR"),
+    ),
+    "damaged pictures": (
+        SMALL,
+        lambda store: blank_column(
+            store, "pictures", "png", b"not a picture, whatever it may say of itself"
+        ),
+        ("No traversal in the table of pictures.",),
+    ),
+    "no KL": (SMALL, lambda store: blank_column(store, "models", "kl", None), ("Best by UDR",)),
+    "no metrics asked for": (replace(SMALL, metrics=()), without(), ("No supervised scores yet.",)),
+    "all scores equal": (
+        replace(SMALL, seeds=6),
+        lambda store: blank_column(store, "scores", "value", 0.5),
+        ("no rank correlation: all values are equal (n = 24)",),
+    ),
+    "too few for a correlation": (
+        replace(SMALL, methods={"beta_vae": (1.0, 4.0)}),
+        without(),
+        ("n = 4: too few for a rank correlation",),
+    ),
+    "no model yet": (
+        SMALL,
+        without("models", "scores", "ranks", "curves", "pictures"),
+        ("0 trained of 8", "8 not run yet", "No model has been run yet.", "no model yet"),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_missing_is_said(make_store: MakeStore, case: str) -> None:
+    grid, damage, said = CASES[case]
+    store = make_store(grid)
+    damage(store)
+    page = checked(write_report(store, grid.study()))
+    for sentence in said:
+        assert sentence in page.text
+
+
+def test_a_complete_study_says_none_of_it(make_store: MakeStore) -> None:
+    grid = replace(SMALL, seeds=6)
+    text = checked(write_report(make_store(grid), grid.study())).text
+    for _, _, said in CASES.values():
+        for sentence in said:
+            assert sentence == "Best by UDR" or sentence not in text
+
+
+@pytest.mark.parametrize("study", [{}, {"name": "bare", "data": [], "methods": {}, "seeds": ()}])
+def test_an_empty_study_has_a_page(make_store: MakeStore, study: dict[str, Any]) -> None:
+    page = checked(write_report(make_store(Grid(data=())), study))
+    assert "0 trained of 0" in page.text
+    assert "The study names no methods, and no model has been run." in page.text
+
+
+def test_one_ranked_model_is_neither_best_nor_worst(make_store: MakeStore) -> None:
+    grid = Grid(data=("dsprites",), methods={"beta_vae": (1.0,)}, seeds=1)
+    assert "The only ranked model" in checked(write_report(make_store(grid), grid.study())).text
+
+
+def test_a_collapsed_model_is_named_so(make_store: MakeStore) -> None:
+    store = make_store(SMALL)
+    blank_column(store, "ranks", "collapsed", True)
+    text = checked(write_report(store, SMALL.study())).text
+    assert "Worst by UDR, collapsed: no informative latent" in text
+    assert "2 collapsed" in text
+    assert "its UDR is 0" in text

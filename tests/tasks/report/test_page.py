@@ -1,0 +1,250 @@
+"""The page holds what the tables say, needs nothing but itself, and never falls over."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from PIL import Image
+
+from infra.store import Store
+from tasks.report.names import number
+from tasks.report.page import write_report
+from tasks.report.references import PAPERS
+from tests.tasks.report.conftest import Grid, MakeStore, fill
+from tests.tasks.report.parsed import Page
+
+DIVERGED = {("dsprites", "beta_vae", 4.0, 1): "loss is not finite at step 61"}
+GRID = Grid(seeds=6, sources={"color_dsprites": "look-alike"}, diverged=DIVERGED)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    made = Store(tmp_path_factory.mktemp("store"))
+    fill(made, GRID)
+    write_report(made, GRID.study())
+    return made
+
+
+@pytest.fixture(scope="module")
+def page(store: Store) -> Page:
+    return Page.at(store.path("report", "index.html"))
+
+
+def table(store: Store, name: str) -> pd.DataFrame:
+    return store.read(name).to_pandas()
+
+
+def headlines(store: Store, metric: str) -> pd.DataFrame:
+    scores = table(store, "scores")
+    return scores[(scores.metric == metric) & (scores.part == "score") & scores.factor.isna()]
+
+
+def test_it_returns_the_path_of_the_one_file_it_writes(make_store: MakeStore) -> None:
+    store = make_store(Grid())
+    path = write_report(store, Grid().study())
+    assert path == store.path("report", "index.html")
+    assert [file.name for file in (Path(store.root) / "report").iterdir()] == ["index.html"]
+
+
+def test_nothing_is_fetched(page: Page) -> None:
+    citations = {paper.url for paper in PAPERS.values()}
+    images, links = 0, 0
+    for tag, address in page.addresses:
+        if tag == "img":
+            assert address.startswith("data:image/png;base64,")
+            images += 1
+        elif address.startswith("#"):
+            assert address[1:] in page.ids, f"{address} leads nowhere"
+        else:
+            assert (tag, address in citations) == ("a", True), f"<{tag}> wants {address}"
+            links += 1
+    assert images
+    assert links
+    assert not {"link", "iframe", "object", "embed", "audio", "video", "base"} & set(page.tags)
+    assert "@import" not in page.html
+    assert "fetch(" not in page.html
+    for target in re.findall(r"url\(([^)]*)\)", page.html):
+        assert target.startswith("#")
+        assert target[1:] in page.ids
+
+
+def test_the_html_is_well_formed(page: Page) -> None:
+    assert page.balanced
+    assert len(page.ids) == len(set(page.ids))
+
+
+def test_every_model_is_counted(page: Page, store: Store) -> None:
+    models = table(store, "models")
+    trained = int((models.status == "trained").sum())
+    assert trained == 47
+    assert f"{trained} trained of 48" in page.text
+    assert "1 diverged 0 failed" in page.text
+    assert sum(int(row["cells"][1]["value"]) for row in page.rows) == trained
+
+
+def test_a_study_under_way_says_what_is_left(make_store: MakeStore) -> None:
+    store = make_store(Grid(seeds=2))
+    page = Page.at(write_report(store, Grid(seeds=5).study()))
+    assert "16 trained of 40" in page.text
+    assert "24 not run yet" in page.text
+    assert "4 of 10" in page.text
+
+
+def test_medians_and_ranges_are_those_of_a_plain_computation(page: Page, store: Store) -> None:
+    tables = [headlines(store, metric) for metric in GRID.metrics]
+    ranks = table(store, "ranks").rename(columns={"udr": "value"})
+    tables += [ranks[ranks.pool == pool] for pool in ("method", "cell")]
+    cells = [
+        (data, method, strength)
+        for data in GRID.data
+        for method, strengths in GRID.methods.items()
+        for strength in strengths
+    ]
+    assert len(page.rows) == len(cells)
+    for row, (data, method, strength) in zip(page.rows, cells, strict=True):
+        assert (row["set"].split()[0], row["method"]) == (data, method)
+        assert f"= {strength:g} " in row["cells"][0]["text"].replace("\n", " ")
+        for cell, rows in zip(row["cells"][2:], tables, strict=True):
+            of_data = rows[(rows.data == data) & (rows.method == method)]
+            values = of_data[of_data.strength == strength]["value"]
+            assert float(cell["value"]) == pytest.approx(values.median(), abs=1e-12)
+            assert cell["text"].startswith(number(values.median()))
+            assert f"{number(values.min())} to {number(values.max())}" in cell["text"]
+
+
+def test_the_best_median_of_each_data_set_is_marked(page: Page) -> None:
+    for data in GRID.data:
+        rows = [row for row in page.rows if row["set"].startswith(data + " ")]
+        for column in range(2, 6):
+            cells = [row["cells"][column] for row in rows]
+            top = max(float(cell["value"]) for cell in cells)
+            assert [float(cell["value"]) == top for cell in cells] == [c["best"] for c in cells]
+
+
+def test_best_and_worst_are_the_right_models(page: Page, store: Store) -> None:
+    ranks = table(store, "ranks")
+    ranks = ranks[ranks.pool == "method"]
+    shown = re.findall(r"(Best|Worst) by UDR.*?model_id ([0-9a-f]{16})", page.text)
+    wanted = []
+    for data in GRID.data:
+        for method in GRID.methods:
+            rows = ranks[(ranks.data == data) & (ranks.method == method)]
+            wanted.append(("Best", rows.loc[rows.udr.idxmax(), "model_id"]))
+            wanted.append(("Worst", rows.loc[rows.udr.idxmin(), "model_id"]))
+    # the section's own heading holds "Best and worst by UDR", which the pattern does not match
+    assert shown == wanted
+
+
+def test_the_pictures_are_the_models_own_in_one_and_three_channels(
+    page: Page, store: Store
+) -> None:
+    pictures = table(store, "pictures")
+    stored = set(pictures.png)
+    modes = set()
+    for tag, address in page.addresses:
+        if tag == "img":
+            png = base64.b64decode(address.split(",", 1)[1])
+            assert png in stored
+            modes.add(Image.open(io.BytesIO(png)).mode)
+    assert modes == {"L", "RGB"}
+    best = re.search(r"Best by UDR.*?model_id ([0-9a-f]{16}) (.*?)Images", page.text)
+    assert best
+    row = pictures[(pictures.model_id == best[1]) & (pictures.kind == "traversal")].iloc[0]
+    labels = [f"z{z} {number(kl, 2)}" for z, kl in zip(row.order, row.kl, strict=True)]
+    assert " ".join(labels) in best[2]
+
+
+def test_names_and_sources_are_those_people_know(page: Page) -> None:
+    for name in ("dSprites", "Color-dSprites", "β-VAE", "FactorVAE", "MIG", "FactorVAE score"):
+        assert name in page.text
+    assert "Color-dSprites look-alike" in page.text
+    assert "its numbers are not the papers' numbers" in page.text
+    assert not re.search(r"\b(beta_vae|factor_vae|color_dsprites)\b", page.text)
+
+
+def test_unknown_names_stand_for_themselves(make_store: MakeStore) -> None:
+    methods = {"my_$x$_vae": (0.5,), "beta_vae": (1.0,)}
+    grid = Grid(data=("my_$cells$",), methods=methods, metrics=("my_score",))
+    grid = replace(grid, sources={"my_$cells$": "user"})
+    page = Page.at(write_report(make_store(grid), grid.study()))
+    assert "my_$cells$ user" in page.text
+    assert "my_$x$_vae, strength = 0.5" in page.text
+    assert re.search(r"<text[^>]*>my_\$x\$_vae</text>", page.html), "read as mathematics"
+    assert "my_score" in page.text
+
+
+def test_text_is_escaped(make_store: MakeStore) -> None:
+    evil = "<script>alert(\"x\")</script><b a='1'>&amp;"
+    grid = replace(GRID, seeds=2, name=evil, about=evil, metrics=(evil,))
+    grid = replace(grid, diverged={("dsprites", "beta_vae", 4.0, 1): evil})
+    page = Page.at(write_report(make_store(grid), grid.study()))
+    assert "<script>alert" not in page.html
+    assert "<b a=" not in page.html
+    assert page.tags.count("script") == 1
+    assert page.text.count(evil) >= 4  # title, heading, about, reason, the metric's name
+    assert page.balanced
+
+
+def test_failures_are_told_with_their_reasons(page: Page) -> None:
+    assert re.search(r"dSprites β-VAE 4 1 diverged 60 loss is not finite at step 61", page.text)
+
+
+@pytest.mark.parametrize(("steps", "compared"), [(99_999, False), (100_000, True)])
+def test_only_a_large_study_stands_beside_the_papers(
+    make_store: MakeStore, steps: int, compared: bool
+) -> None:
+    grid = Grid(data=("dsprites",), seeds=6, steps=steps, pictures=False, curves=False)
+    page = Page.at(write_report(make_store(grid), grid.study()))
+    assert ("This is a small study" in page.text) is not compared
+    assert ("Locatello et al. 2019, Table 5" in page.text) is compared
+    assert ("dSprites, MIG, by method " in page.text) is compared
+
+
+def test_models_of_an_older_protocol_are_left_out(make_store: MakeStore) -> None:
+    grid = Grid(data=("dsprites",), seeds=3, curves=False, pictures=False)
+    both = make_store(grid)
+    newer = replace(grid, seeds=2, protocol=2)
+    for part in both.parts("models"):  # as the pipeline does, under other keys
+        for name in ("models", "scores"):
+            both.write_part(name, f"{part}-old", both.read(name, keys=[part]))
+    fill(both, newer)
+    page = Page.at(write_report(both, newer.study()))
+    assert "8 trained of 8" in page.text
+    assert "12 models of an older protocol are in the tables but not on this page" in page.text
+
+
+def test_a_crowd_is_shown_as_cells(make_store: MakeStore) -> None:
+    grid = Grid(data=("dsprites",), seeds=160, pictures=False, curves=False, pools=("method",))
+    page = Page.at(write_report(make_store(grid), grid.study()))
+    assert "Each marker is a cell" in page.text
+    assert "n = 640" in page.text
+    assert len(page.html) < 200_000  # 640 points in each of two panels alone would be 150,000
+
+
+def test_it_needs_no_torch(store: Store) -> None:
+    code = (
+        "import sys, json; from infra.store import Store; from tasks.report.page import "
+        "write_report; store = Store(sys.argv[1]); write_report(store, json.loads(sys.argv[2])); "
+        "print(sorted({m.partition('.')[0] for m in sys.modules} & {'torch', 'ray', 'prefect', "
+        "'pytorch_lightning', 'pandas'}), 'matplotlib.pyplot' in sys.modules)"
+    )
+    arguments = [sys.executable, "-c", code, store.uri, json.dumps(GRID.study())]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "['pandas'] False"
+
+
+def test_the_same_tables_give_the_same_page(make_store: MakeStore) -> None:
+    grid = Grid(data=("dsprites",))
+    store = make_store(grid)
+    pages = [Page.at(write_report(store, grid.study())).html for _ in range(2)]
+    first, second = (re.sub(r"page made [^<]*", "", html) for html in pages)
+    assert first == second
