@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json as jsonlib
 import sys
 from collections.abc import Sequence
@@ -10,12 +9,11 @@ from pathlib import Path
 from shutil import which
 
 from flows.console import table, totals
+from flows.reporting import median_rows, renewed_report
 from flows.spec import Study
 from flows.survey import STUDY_FILE, CellSurvey, check_store, forget, survey
 from infra.store import Store
-from tasks.settings import cell_name, ranking_made_from
-
-REPORT_MADE_FROM = "made-from.json"
+from tasks.settings import ranking_made_from
 
 
 def run_study(
@@ -45,7 +43,7 @@ def run_study(
         found = survey(study, store)
     else:
         _say(f"{study.name}: nothing to train, score or compare; all of it stands in {store}.")
-    report = _report(study, store)
+    report = renewed_report(study, store)
     return _end(study, store, found, troubles, report, json)
 
 
@@ -72,20 +70,6 @@ def _compared(study: Study, store: Store, found: Sequence[CellSurvey]) -> bool:
     return True
 
 
-def _report(study: Study, store: Store) -> str:
-    """Write the report if the tables have changed since; returns its path."""
-    parts = [store.listing("tables", name) for name in store.names("tables")]
-    made_from = hashlib.sha256(f"{study.model_dump_json()} {parts}".encode()).hexdigest()
-    there = store.exists("report", REPORT_MADE_FROM) and store.exists("report", "index.html")
-    if there and store.read_json("report", REPORT_MADE_FROM) == made_from:
-        return store.path("report", "index.html")
-    from tasks.report.page import write_report
-
-    path = write_report(store, study.model_dump(mode="json"))
-    store.write_json(made_from, "report", REPORT_MADE_FROM)
-    return path
-
-
 def _interrupted(study: Study, store: Store) -> int:
     total = totals(survey(study, store))
     _say(
@@ -110,7 +94,7 @@ def _end(
         facts = {"study": study.name, "store": store.root, "report": report, **total}
         print(jsonlib.dumps(facts, indent=2))
     else:
-        print(_scores(study, store, found))
+        print(table(*median_rows(study, store, found)))
         if bad:
             print(f"\n{bad} models have no weights:")
             print(_reasons(store))
@@ -125,32 +109,6 @@ def _end(
             f"  {me} run mini --set seeds=2 --set training.steps=2000"
         )
     return 1 if bad or troubles else 0
-
-
-def _scores(study: Study, store: Store, found: Sequence[CellSurvey]) -> str:
-    """A line per cell: median over its seeds of every headline and of UDR."""
-    from statistics import median
-
-    values: dict[tuple[str, str], list[float]] = {}
-    columns = ["data", "method", "strength", "metric", "part", "value"]
-    for row in store.read("scores", columns).to_pylist():
-        if row["part"] == "score" and row["value"] is not None:
-            cell = cell_name(row["data"], row["method"], row["strength"])
-            values.setdefault((cell, row["metric"]), []).append(row["value"])
-    for row in store.read("ranks", ["data", "method", "strength", "pool", "udr"]).to_pylist():
-        if row["udr"] is not None:
-            cell = cell_name(row["data"], row["method"], row["strength"])
-            values.setdefault((cell, f"udr ({row['pool']})"), []).append(row["udr"])
-    names = [*study.metrics.names, *(f"udr ({pool})" for pool in study.udr.pools)]
-    rows = [
-        [one.cell.name, one.count("trained")]
-        + [
-            f"{median(values[one.cell.name, name]):.3f}" if (one.cell.name, name) in values else "-"
-            for name in names
-        ]
-        for one in found
-    ]
-    return table(["cell (medians over seeds)", "models", *names], rows)
 
 
 def _reasons(store: Store) -> str:

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
 from prefect import flow, task
-from prefect.artifacts import create_progress_artifact
+from prefect.artifacts import create_markdown_artifact, create_progress_artifact
 from prefect.artifacts import update_progress_artifact as update_progress
 from prefect.cache_policies import NO_CACHE
 from prefect.task_runners import ThreadPoolTaskRunner
 
 import data
 from flows.progress import shown
+from flows.reporting import median_rows, renewed_report
 from flows.spec import Study
 from flows.survey import survey
 from flows.sweep import Sweep, Work
@@ -63,8 +64,23 @@ def compare(sweep: Sweep, workers: Workers, name: str) -> None:
     sweep.compare(workers, name)
 
 
+@_stage("report")
+def report(study: Study, store: Store, name: str) -> None:
+    """The report, and a table of medians on the flow run's page."""
+    path = renewed_report(study, store)
+    head, rows = median_rows(study, store, survey(study, store))
+    lines = [f"Report: `{path}`", "", _markdown(head), _markdown(["---"] * len(head))]
+    lines += [_markdown(row) for row in rows]
+    with suppress(Exception):  # a dashboard that is away costs no report
+        create_markdown_artifact("\n".join(lines), f"{_key(name)}-scores")
+
+
+def _markdown(row: Sequence[object]) -> str:
+    return "| " + " | ".join(map(str, row)) + " |"
+
+
 def run_sweep(sweep: Sweep, workers: Workers) -> None:
-    """Submit every cell's stages and wait. Raises Stopped when the workers are told to stop."""
+    """Submit every cell's stages and wait for them."""
     ready = {name: prepare.submit(name) for name in sweep.study.data}
     advance = _progress_artifact(sweep)
     trained, scored = {}, []
@@ -118,9 +134,10 @@ def _key(name: str) -> str:
 def study_flow(
     study: Study, store: str, ray_address: str | None = None, workers: int | None = None
 ) -> list[str]:
-    """Train, score and compare what is left of a study; returns what went wrong on the way."""
+    """Do what is left of a study; returns what went wrong on the way."""
     place = Store(store)
     sweep = Sweep(study, place, survey(study, place), Work())
     with running_workers(ray_address, workers) as running, shown(sweep.progress):
         run_sweep(sweep, running)
+    report(study, place, study.name)
     return sweep.progress.troubles

@@ -80,7 +80,7 @@ class Sweep:
                 outcome = "failed"
             one.status[model.id] = outcome
             self.progress.add("train", outcome)
-            if outcome != "trained":
+            if outcome != "trained" and self.study.metrics.names:
                 self.progress.drop("score")
 
     def score(self, workers: Workers, cell: str) -> None:

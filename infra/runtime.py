@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -153,32 +154,58 @@ def running_workers(address: str | None = None, count: int | None = None) -> Ite
 def prefect_api() -> Iterator[None]:
     """Prefect's API: the configured one, or a temporary one that ends with this process.
 
-    Prefect itself ends its temporary server at a normal exit only; a guard that sees this process
-    die, however it dies, ends it too.
+    Prefect's own temporary server dies too early of a Ctrl-C, which a terminal sends to it as well,
+    and not at all when this process is killed. Ours has a session of its own, and a guard that
+    sees this process die, however it dies, ends it.
     """
-    from prefect.server.api.server import SubprocessASGIServer
     from prefect.settings import get_current_settings
 
     if get_current_settings().api.url:
         yield
         return
-    server = SubprocessASGIServer()
+    server = _temporary_server()
     server.start()
-    assert server.server_process is not None
     guard = subprocess.Popen(
         ["sh", "-c", f"read _; kill {server.server_process.pid}"],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        start_new_session=True,  # Ctrl-C in a terminal must not end the guard first
+        start_new_session=True,
     )
     try:
         yield
-        drain_prefect()
     finally:
+        drain_prefect()
         guard.kill()
         guard.wait()
         server.stop()
+
+
+def _temporary_server() -> Any:
+    """Prefect's temporary server, started as Prefect does but in a session of its own.
+
+    Prefect keeps one such server per process and will use this one.
+    """
+    import prefect
+    from prefect.server.api.server import SubprocessASGIServer
+
+    class Server(SubprocessASGIServer):
+        def _run_uvicorn_command(self) -> Any:
+            app = ["--app-dir", str(prefect.__module_path__.parent), "--factory"]
+            app.append("prefect.server.api.server:create_app")
+            place = ["--host", "127.0.0.1", "--port", str(self.port)]
+            ephemeral = {
+                "PREFECT_UI_ENABLED": "0",
+                "PREFECT__SERVER_EPHEMERAL": "1",
+                "PREFECT__SERVER_FINAL": "1",
+            }
+            return subprocess.Popen(
+                [sys.executable, "-m", "uvicorn", *app, *place, "--log-level", "error"],
+                env={**os.environ, **ephemeral},
+                start_new_session=True,
+            )
+
+    return Server()
 
 
 def drain_prefect(seconds: float = 3.0) -> None:

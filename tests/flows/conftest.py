@@ -51,6 +51,7 @@ def start(*arguments: object) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "COLUMNS": "200"},
+        start_new_session=True,  # a process group, to which a terminal's Ctrl-C goes
     )
 
 

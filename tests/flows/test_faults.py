@@ -52,13 +52,14 @@ def test_interrupted_then_killed_then_finished(
     process = start("run", spec, "--store", store, "--workers", 2)
     wait_for_training(process, store)
     helpers = helpers_of(process.pid)
-    process.send_signal(signal.SIGINT)
+    os.killpg(process.pid, signal.SIGINT)
     began = time.monotonic()
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert time.monotonic() - began < 20
     assert "The same command goes on" in err
     assert "Traceback" not in err
+    assert "ERROR" not in err
     assert_gone(helpers)
 
     process = start("run", spec, "--store", store, "--workers", 2)

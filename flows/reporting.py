@@ -1,0 +1,51 @@
+"""What a finished run shows: the report, renewed when its tables changed, and medians per cell."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from statistics import median
+
+from flows.spec import Study
+from flows.survey import CellSurvey
+from infra.store import Store
+from tasks.settings import cell_name
+
+MADE_FROM = ("report", "made-from.json")
+
+
+def renewed_report(study: Study, store: Store) -> str:
+    """Write the report if the tables have changed since; returns its path."""
+    parts = [store.listing("tables", name) for name in store.names("tables")]
+    made_from = hashlib.sha256(f"{study.model_dump_json()} {parts}".encode()).hexdigest()
+    there = store.exists(*MADE_FROM) and store.exists("report", "index.html")
+    if there and store.read_json(*MADE_FROM) == made_from:
+        return store.path("report", "index.html")
+    from tasks.report.page import write_report
+
+    path = write_report(store, study.model_dump(mode="json"))
+    store.write_json(made_from, *MADE_FROM)
+    return path
+
+
+def median_rows(
+    study: Study, store: Store, found: Sequence[CellSurvey]
+) -> tuple[list[str], list[list[object]]]:
+    """A heading, and a row per cell: the median over its seeds of every headline and of UDR."""
+    values: dict[tuple[str, str], list[float]] = {}
+    columns = ["data", "method", "strength"]
+    for row in store.read("scores", [*columns, "metric", "part", "value"]).to_pylist():
+        if row["part"] == "score" and row["value"] is not None:
+            cell = cell_name(row["data"], row["method"], row["strength"])
+            values.setdefault((cell, row["metric"]), []).append(row["value"])
+    for row in store.read("ranks", [*columns, "pool", "udr"]).to_pylist():
+        if row["udr"] is not None:
+            cell = cell_name(row["data"], row["method"], row["strength"])
+            values.setdefault((cell, f"udr ({row['pool']})"), []).append(row["udr"])
+    names = [*study.metrics.names, *(f"udr ({pool})" for pool in study.udr.pools)]
+    rows: list[list[object]] = []
+    for one in found:
+        shown = [values.get((one.cell.name, name)) for name in names]
+        medians = [f"{median(numbers):.3f}" if numbers else "-" for numbers in shown]
+        rows.append([one.cell.name, one.count("trained"), *medians])
+    return ["cell (medians over seeds)", "models", *names], rows
