@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import metadata
 from typing import Annotated, Any
 
 from cyclopts import App, CycloptsError, Parameter
@@ -21,7 +22,7 @@ app = App(
     name="tolstoy",
     help="Studies of disentangled representations: train, score, rank without labels, report.",
     help_epilogue="First steps: tolstoy run smoke; tolstoy plan mini; tolstoy status STORE",
-    version="0.1.0",
+    version=lambda: metadata.version("tolstoy"),
     default_parameter=Parameter(negative=""),
     suppress_keyboard_interrupt=False,
 )

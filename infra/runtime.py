@@ -23,6 +23,9 @@ EMBEDDED = {
     "PREFECT_LOGGING_LEVEL": "WARNING",
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
 }
+# Ray's own switch to listen on the loopback interface only, read when Ray is imported; despite its
+# name it is heeded on Linux too.
+LOOPBACK_ONLY = ("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
 # One single-threaded process per core is quickest, and the same numbers come out whatever the
 # number of cores. Keeping freed memory saves a quarter of a training step with glibc; other
 # systems ignore the variables.
@@ -127,6 +130,8 @@ def _outcome(reference: Any) -> Any:
 @contextmanager
 def running_workers(address: str | None = None, count: int | None = None) -> Iterator[Workers]:
     """Workers on a cluster, or on a Ray of this process's own that ends with it."""
+    if not address:
+        os.environ.setdefault(*LOOPBACK_ONLY)
     import ray
 
     environment = {"env_vars": WORKER}
