@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from flows.spec import Study
 from flows.survey import CellSurvey
 from infra.runtime import WORKER
 from infra.tables import PROTOCOL
+from metrics.evaluate import needs
 
 BATCH_MEASURED = 64  # other batch sizes are taken in proportion
 
@@ -64,8 +66,8 @@ def _images_per_model(study: Study) -> int:
     """Images that one model encodes for its probe and its scores."""
     chosen = study.metrics
     groups = (chosen.points + chosen.test_points) * chosen.group_size
-    needs_groups = bool({"factor_vae", "beta_vae", "rf_vae", "irs"} & set(chosen.names))
-    return study.probe + (chosen.points if chosen.names else 0) + (groups if needs_groups else 0)
+    table = chosen.points if chosen.names else 0
+    return study.probe + table + (groups if "groups" in needs(chosen.names) else 0)
 
 
 def _calibration(networks: list[str], renew: bool) -> dict[str, dict[str, float]]:
@@ -88,14 +90,14 @@ def _calibration(networks: list[str], renew: bool) -> dict[str, dict[str, float]
             text=True,
         )
         known.update(json.loads(measured.stdout))
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        temporary.write_text(json.dumps(known))
-        temporary.replace(path)
+        with suppress(OSError):  # without a place to remember it, the next plan measures again
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = path.with_name(f".{path.name}.{os.getpid()}")
+            temporary.write_text(json.dumps(known))
+            temporary.replace(path)
     return known
 
 
 def _calibration_file() -> Path:
     machine = f"{platform.node()} {platform.machine()} {platform.python_version()} {PROTOCOL}"
-    place = folder()
-    place.mkdir(parents=True, exist_ok=True)
-    return place / f"calibration-{hashlib.sha256(machine.encode()).hexdigest()[:12]}.json"
+    return folder() / f"calibration-{hashlib.sha256(machine.encode()).hexdigest()[:12]}.json"

@@ -12,6 +12,7 @@ from flows.console import table, totals
 from flows.reporting import median_rows, renewed_report
 from flows.spec import Study
 from flows.survey import STUDY_FILE, CellSurvey, check_store, forget, survey
+from infra.runtime import check_address
 from infra.store import Store
 from tasks.settings import ranking_made_from
 
@@ -20,6 +21,8 @@ def run_study(
     study: Study, uri: str, workers: int | None, ray: str | None, retry: set[str], json: bool
 ) -> int:
     """Run what is left of a study in a store; the exit code says how it ended."""
+    if ray:
+        check_address(ray)
     store = Store(uri)
     new = check_store(study, store)
     store.prepare()

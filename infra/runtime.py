@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from infra.errors import WrongInput
 
 # Nothing here talks to anybody outside unless it is told to; a user's own setting wins.
 QUIET = {
@@ -127,6 +130,17 @@ def _outcome(reference: Any) -> Any:
         return error
 
 
+def check_address(address: str) -> None:
+    """Raise if nobody listens at host:port; Ray itself would try for minutes."""
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isdigit() or "/" in address:
+        return  # "auto", or a scheme of Ray's: Ray knows what to make of it
+    try:
+        socket.create_connection((host, int(port)), timeout=10).close()
+    except (OSError, OverflowError) as error:
+        raise WrongInput("--ray", f"{address} ({error})", "a Ray cluster that runs") from None
+
+
 @contextmanager
 def running_workers(address: str | None = None, count: int | None = None) -> Iterator[Workers]:
     """Workers on a cluster, or on a Ray of this process's own that ends with it."""
@@ -136,7 +150,13 @@ def running_workers(address: str | None = None, count: int | None = None) -> Ite
 
     environment = {"env_vars": WORKER}
     if address:
-        ray.init(address, runtime_env=environment, log_to_driver=False, logging_level=logging.ERROR)
+        try:
+            ray.init(
+                address, runtime_env=environment, log_to_driver=False, logging_level=logging.ERROR
+            )
+        except ConnectionError as error:
+            accepted = "a running Ray cluster, with RAY_AUTH_MODE=token if it uses tokens"
+            raise WrongInput("--ray", f"{address} ({error})", accepted) from None
         count = max(1, int(ray.cluster_resources().get("CPU", 1)))
     else:
         count = count or cores()

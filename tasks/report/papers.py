@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.report import published
-from tasks.report.agreement import spearman
+from tasks.report.agreement import Agreement, spearman
 from tasks.report.frames import groups
 from tasks.report.names import data_name, method_name, metric_name, number, udr_name
 
@@ -73,6 +73,10 @@ def _explained(wide: pd.DataFrame) -> Comparison:
     )
 
 
+def _beside(label: str, found: Agreement, theirs: float) -> tuple[str, str, str]:
+    return label, f"{number(found.rho, 2)} (n = {found.n:,})", number(theirs, 2)
+
+
 def _metrics_agree(wide: pd.DataFrame) -> Comparison:
     noisy = wide[wide["data"] == published.METRICS_DATA]
     rows = []
@@ -81,7 +85,7 @@ def _metrics_agree(wide: pd.DataFrame) -> Comparison:
             found = spearman(noisy[f"metric {one}"], noisy[f"metric {other}"])
             if found.rho is not None:
                 label = f"{metric_name(one)} and {metric_name(other)}"
-                rows.append((label, f"{number(found.rho, 2)} (n = {found.n:,})", number(theirs, 2)))
+                rows.append(_beside(label, found, theirs))
     return Comparison(
         "Rank correlation of metrics on Noisy-dSprites",
         "Locatello et al. 2019, Figure 2",
@@ -100,7 +104,7 @@ def _udr_with_mig(wide: pd.DataFrame) -> Comparison:
             if found.rho is not None:
                 ranking = udr_name(pool, similarity, alone=False)
                 label = f"{data_name(data)}, {method_name(method)}, {ranking}"
-                rows.append((label, f"{number(found.rho, 2)} (n = {found.n:,})", number(theirs, 2)))
+                rows.append(_beside(label, found, theirs))
     return Comparison(
         "Rank correlation of UDR and MIG",
         "Duan et al. 2020, Table 1",

@@ -80,6 +80,7 @@ def test_light_commands_import_nothing_heavy(arguments: list[str], undisturbed: 
         (["run", "smoke", "--retry", "diverge"], ["--retry", "did you mean diverged?"]),
         (["run", "smoke", "--stor", "x"], ["--stor", "--store"]),
         (["rum", "smoke"], ["rum", "run"]),
+        (["run", "smoke", "--ray", "127.0.0.1:9"], ["--ray", "127.0.0.1:9", "refused"]),
         (["bench", "orchestra"], ["bench", "did you mean orchestration?"]),
         (["status", "/nowhere"], ["store", "/nowhere", "study.json"]),
         (["report", "/nowhere"], ["store", "/nowhere", "study.json"]),
