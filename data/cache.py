@@ -37,20 +37,14 @@ def prepare(
     somewhere else reports that place's errors itself.
     """
     partial = target.with_name(f"{target.name}.{socket.gethostname()}.partial")
-    try:
+    with writing_to(target.parent):
         if is_whole(target):
             return target
         target.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(target.with_name(f"{target.name}.lock")):
+        with locked(target.with_name(f"{target.name}.lock")):
             if not is_whole(target):
                 _remove_abandoned(target)
                 _write_whole(partial, target, write)
-    except OSError as error:
-        raise WrongInput(
-            f"data cache (set {ENVIRONMENT} to choose it)",
-            f"{target.parent}: {error.strerror or error}",
-            "a folder with room where files can be written and locked",
-        ) from error
     return target
 
 
@@ -72,7 +66,21 @@ def _remove_abandoned(target: Path) -> None:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def writing_to(folder: Path) -> Iterator[None]:
+    """Whatever the disk refuses meanwhile is told as a fault of this folder, on one line."""
+    try:
+        yield
+    except OSError as error:
+        raise WrongInput(
+            f"data cache (set {ENVIRONMENT} to choose it)",
+            f"{folder}: {error.strerror or error}",
+            "a folder with room where files can be written and locked",
+        ) from error
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """One process of a machine at a time; the system drops the lock of a dead process."""
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

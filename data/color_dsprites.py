@@ -9,13 +9,16 @@ from pathlib import Path
 import numpy as np
 
 from data import dsprites
-from data.protocol import DataSet, Description, Factors, Images
+from data.pixels import Progress
+from data.protocol import DataSet, Factors, Grid, Images, Source
 
 DESCRIPTION = replace(dsprites.DESCRIPTION, name="color_dsprites", channels=3)
+SOURCES: tuple[Source, ...] = ("redrawn",)
+FILES: dict[Source, str] = {"redrawn": dsprites.FILES["redrawn"]}
 
 
 @dataclass(frozen=True, eq=False)
-class ColorDSprites(Description):
+class ColorDSprites(Grid):
     """Sprites that are coloured when they are asked for."""
 
     sprites: DataSet
@@ -27,6 +30,6 @@ class ColorDSprites(Description):
         return sprites * colours
 
 
-def load(cache: Path) -> DataSet:
+def load(cache: Path, source: Source = "redrawn", progress: Progress | None = None) -> DataSet:
     """The data set, with dSprites drawn into `cache` if it is not there."""
-    return ColorDSprites(**vars(DESCRIPTION), sprites=dsprites.load(cache))
+    return ColorDSprites(**vars(DESCRIPTION), sprites=dsprites.load(cache, progress=progress))

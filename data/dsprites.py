@@ -3,83 +3,60 @@
 White squares, ellipses and hearts on black. The authors drew vector outlines with LÖVE, so the
 same arithmetic gives the official pictures again and nothing needs to be downloaded: on 46,080
 official images three pixels differ, each in an image of its own. All 737,280 pictures stand in
-the official order, one bit per pixel, in one file that the processes of a machine share.
+the official order, one bit per pixel, in one file that the processes of a machine share. Those who
+have the official file can use that instead.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from data import cache as data_cache
-from data.protocol import Description, Factors, Images
+from data import pixels
+from data.official import dsprites as official_dsprites
+from data.official.published import Published
+from data.pixels import SIDE, Progress
+from data.protocol import Factors, Grid, Images, Source
 
-SIDE = 64
 ORIENTATIONS, POSITIONS = 40, 32
 SCALES = np.linspace(0.5, 1, 6).astype(np.float32)
 CENTRES = (16 + 32 * np.linspace(0, 1, POSITIONS)).astype(np.float32)  # pixels, on both axes
 
 Packed = NDArray[np.uint8]  # (pictures, 512): one bit per pixel
 
-DESCRIPTION = Description(
+DESCRIPTION = Grid(
     name="dsprites",
     source="redrawn",
     channels=1,
     factor_names=("shape", "scale", "orientation", "position_x", "position_y"),
     factor_sizes=(3, len(SCALES), ORIENTATIONS, POSITIONS, POSITIONS),
 )
-FILE = "dsprites-1.bits"  # raise the number when the pictures change
-IMAGES = 737_280
-IMAGE_BYTES = SIDE * SIDE // 8
+SOURCES: tuple[Source, ...] = ("redrawn", "official")
+FILE = "dsprites-2.bits"  # raise the number when the pictures change
+SHAPE = (737_280, SIDE * SIDE // 8)
 
 
 @dataclass(frozen=True, eq=False)
-class DSprites(Description):
+class DSprites(Grid):
     """All pictures, bit-packed: `packed` is (737280, 512)."""
 
     packed: Packed
 
     def images(self, factors: Factors, stream: np.random.Generator) -> Images:
         """The pictures at these points of the grid; nothing is left to the stream."""
-        places = np.ravel_multi_index(tuple(factors.T), self.factor_sizes)
-        bits = np.unpackbits(self.packed[places], axis=1)
+        bits = np.unpackbits(self.packed[self.places(factors)], axis=1)
         return bits.astype(np.float32).reshape(-1, 1, SIDE, SIDE)
 
 
-def load(cache: Path, progress: Callable[[float], None] | None = None) -> DSprites:
-    """The data set, drawn into the folder `cache` if it is not there (two seconds, once).
-
-    `progress` is told the fraction that is drawn.
-    """
-    file = data_cache.prepare(cache / FILE, _is_whole, lambda opened: _write(opened, progress))
-    packed = np.asarray(np.memmap(file, np.uint8, "r", shape=(IMAGES, IMAGE_BYTES)))
-    return DSprites(**vars(DESCRIPTION), packed=packed)
-
-
-def _write(file: BinaryIO, progress: Callable[[float], None] | None) -> None:
-    """All pictures, then the sum of their 64-bit words, by which a damaged file is known."""
-    checksum, drawn = 0, 0
-    for pictures in draw():
-        file.write(pictures.tobytes())
-        checksum += _sum(pictures.view("<u8"))
-        drawn += len(pictures)
-        if progress:
-            progress(drawn / IMAGES)
-    file.write((checksum % 2**64).to_bytes(8, "little"))
-
-
-def _is_whole(file: Path) -> bool:
-    if not file.is_file() or file.stat().st_size != IMAGES * IMAGE_BYTES + 8:
-        return False
-    words = np.memmap(file, "<u8", "r")
-    return _sum(words[:-1]) == int(words[-1])
-
-
-def _sum(words: NDArray[np.uint64]) -> int:
-    return int(np.add.reduce(words, axis=None))  # modulo 2**64
+def load(cache: Path, source: Source = "redrawn", progress: Progress | None = None) -> DSprites:
+    """Redrawn into the folder `cache` if it is not there (two seconds, once), or fetched before."""
+    if source == "official":
+        packed = PUBLISHED["official"].pixels(cache, DESCRIPTION.name)
+    else:
+        packed = pixels.prepared(cache / FILE, SHAPE, draw, progress)
+    return DSprites(**vars(replace(DESCRIPTION, source=source)), packed=packed)
 
 
 def draw() -> Iterator[Packed]:
@@ -93,13 +70,17 @@ def draw() -> Iterator[Packed]:
             yield upright  # a full turn: the official file holds orientation 0 twice
 
 
+PUBLISHED: dict[Source, Published] = {"official": official_dsprites.published(SHAPE[0], draw)}
+FILES: dict[Source, str] = {"redrawn": FILE, "official": PUBLISHED["official"].ready}
+
+
 def _everywhere(outline: NDArray[np.float32], scale: np.float32, orientation: int) -> Packed:
     """One outline at all positions: (1024, 512), position_y fastest."""
     from data.polygons import fill_grid  # compiling takes a second that only a first use needs
 
     rows = np.zeros((POSITIONS, POSITIONS, SIDE), np.uint64)
     fill_grid(*_vertices(outline, scale, orientation), rows)
-    return rows.astype(">u8").view(np.uint8).reshape(-1, IMAGE_BYTES)
+    return rows.astype(">u8").view(np.uint8).reshape(-1, SHAPE[1])
 
 
 def _vertices(

@@ -11,13 +11,16 @@ from pathlib import Path
 import numpy as np
 
 from data import dsprites
-from data.protocol import DataSet, Description, Factors, Images
+from data.pixels import Progress
+from data.protocol import DataSet, Factors, Grid, Images, Source
 
 DESCRIPTION = replace(dsprites.DESCRIPTION, name="noisy_dsprites", channels=3)
+SOURCES: tuple[Source, ...] = ("redrawn",)
+FILES: dict[Source, str] = {"redrawn": dsprites.FILES["redrawn"]}
 
 
 @dataclass(frozen=True, eq=False)
-class NoisyDSprites(Description):
+class NoisyDSprites(Grid):
     """Sprites that get their noise when they are asked for."""
 
     sprites: DataSet
@@ -40,6 +43,6 @@ def _uniform(shape: tuple[int, ...], stream: np.random.Generator) -> Images:
     return np.multiply(steps, np.float32(2**-16), dtype=np.float32)
 
 
-def load(cache: Path) -> DataSet:
+def load(cache: Path, source: Source = "redrawn", progress: Progress | None = None) -> DataSet:
     """The data set, with dSprites drawn into `cache` if it is not there."""
-    return NoisyDSprites(**vars(DESCRIPTION), sprites=dsprites.load(cache))
+    return NoisyDSprites(**vars(DESCRIPTION), sprites=dsprites.load(cache, progress=progress))

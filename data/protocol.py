@@ -1,26 +1,31 @@
 """What a data set is: named discrete factors, and a function from their values to images."""
 
 import math
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-Source = Literal["official", "redrawn", "look-alike", "user"]
+Source = Literal["redrawn", "official", "look-alike", "user"]
+SOURCES: tuple[Source, ...] = get_args(Source)
 Factors = NDArray[np.int64]  # (images, factors): the position of each value on its factor's scale
 Images = NDArray[np.float32]  # (images, channels, 64, 64) in [0, 1], contiguous
 
 
 @dataclass(frozen=True)
 class Description:
-    """What can be said of a data set without loading it."""
+    """What can be said of a data set without loading it.
+
+    `content` is a hash of what neither name nor source determine, such as a user's own pictures.
+    """
 
     name: str
     source: Source
     channels: int
     factor_names: tuple[str, ...]
     factor_sizes: tuple[int, ...]
+    content: str = field(default="", kw_only=True)
 
 
 class DataSet(Protocol):
@@ -37,9 +42,44 @@ class DataSet(Protocol):
     @property
     def factor_sizes(self) -> tuple[int, ...]: ...
 
+    def sample(self, count: int, stream: np.random.Generator) -> Factors:
+        """`count` points, independent and identically distributed: (count, factors)."""
+        ...
+
+    def sample_groups(
+        self, count: int, size: int, stream: np.random.Generator
+    ) -> tuple[Factors, Factors]:
+        """Points (count, size, factors) whose groups share one factor's value, and which (count,).
+
+        The factor is uniform, its value as frequent as in `sample`, the rest drawn given both.
+        """
+        ...
+
     def images(self, factors: Factors, stream: np.random.Generator) -> Images:
         """One image per row of `factors`; what the factors leave open is drawn from `stream`."""
         ...
+
+
+@dataclass(frozen=True)
+class Grid(Description):
+    """A data set that holds every combination of its factors' values, all equally likely."""
+
+    def sample(self, count: int, stream: np.random.Generator) -> Factors:
+        return sample_factors(self.factor_sizes, count, stream)
+
+    def sample_groups(
+        self, count: int, size: int, stream: np.random.Generator
+    ) -> tuple[Factors, Factors]:
+        fixed = stream.integers(len(self.factor_sizes), size=count)
+        groups = self.sample(count * size, stream).reshape(count, size, -1)
+        rows = np.arange(count)
+        groups[rows, :, fixed] = groups[rows, 0, fixed][:, None]
+        return groups, fixed
+
+    def places(self, factors: Factors) -> NDArray[np.intp]:
+        """Where these points stand in the grid's order, last factor fastest."""
+        places: NDArray[np.intp] = np.ravel_multi_index(tuple(factors.T), self.factor_sizes)
+        return places
 
 
 def sample_factors(sizes: tuple[int, ...], count: int, stream: np.random.Generator) -> Factors:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from cyclopts import App, CycloptsError, Parameter
 
+from flows.data_commands import DataDir, Json, data_app, use_folder
 from infra.errors import WrongInput, one_of
 from infra.runtime import quieten
 
@@ -15,7 +16,6 @@ Spec = Annotated[str, Parameter(help="a preset's name, or a YAML file")]
 Overrides = Annotated[
     tuple[str, ...], Parameter(name="--set", help="key=value in place of the spec's", negative="")
 ]
-Json = Annotated[bool, Parameter(negative="", help="print JSON for a program to read")]
 StorePlace = Annotated[str | None, Parameter(help="folder or URI of the results [studies/NAME]")]
 
 app = App(
@@ -28,6 +28,9 @@ app = App(
 )
 
 
+app.command(data_app)
+
+
 @app.command
 def plan(
     spec: Spec,
@@ -36,6 +39,7 @@ def plan(
     set_: Overrides = (),
     store: StorePlace = None,
     calibrate: Annotated[bool, Parameter(help="measure this machine again")] = False,
+    data_dir: DataDir = None,
     json: Json = False,
 ) -> int:
     """Say what a study would do: cells, models, steps, what is done and left, core-hours.
@@ -47,15 +51,17 @@ def plan(
     from flows.console import print_plan
     from flows.estimate import estimate
     from flows.spec import read_study
-    from flows.survey import check_store, survey
+    from flows.survey import check_store, planned_study, survey
     from infra.store import Store
 
+    use_folder(data_dir)
     study = read_study(spec, set_)
     place = Store(store or f"studies/{study.name}")
+    study, missing = planned_study(study, place)
     if place.exists():
         check_store(study, place)
     found = survey(study, place)
-    return print_plan(study, place, found, estimate(study, found, renew=calibrate), json)
+    return print_plan(study, place, found, estimate(study, found, renew=calibrate), missing, json)
 
 
 @app.command
@@ -70,6 +76,7 @@ def run(
     retry: Annotated[
         str, Parameter(help="try models again that ended so: failed, diverged, or both")
     ] = "",
+    data_dir: DataDir = None,
     json: Json = False,
 ) -> int:
     """Do what is left of a study: train, score, compare, report. The same command goes on.
@@ -84,6 +91,7 @@ def run(
     statuses = {status for status in retry.split(",") if status}
     for status in statuses - {"failed", "diverged"}:
         raise WrongInput("--retry", status, one_of(("failed", "diverged"), status))
+    use_folder(data_dir)
     study = read_study(spec, set_)
     return run_study(study, store or f"studies/{study.name}", workers, ray, statuses, json)
 

@@ -36,7 +36,12 @@ def totals(found: Sequence[CellSurvey]) -> dict[str, int]:
 
 
 def print_plan(
-    study: Study, store: Store, found: Sequence[CellSurvey], cost: Estimate, json: bool
+    study: Study,
+    store: Store,
+    found: Sequence[CellSurvey],
+    cost: Estimate,
+    missing: Sequence[str],
+    json: bool,
 ) -> int:
     total = totals(found)
     steps = total["models"] * study.training.steps
@@ -49,6 +54,7 @@ def print_plan(
             "model_steps": steps,
             "core_hours_left": cost.core_hours,
             "seconds_per_step": cost.seconds_per_step,
+            "missing": list(missing),
         }
         print(jsonlib.dumps(facts, indent=2))
         return 0
@@ -63,6 +69,7 @@ def print_plan(
             f"{len(found):,} = {len(study.data)} data sets × {strengths} strengths of "
             f"{len(study.methods)} methods",
         ),
+        ("data", ", ".join(f"{one.name} ({one.source or 'missing'})" for one in study.data)),
         ("models", f"{total['models']:,} = {len(found):,} cells × {len(study.seed_list)} seeds"),
         ("model-steps", f"{steps:,}, {study.training.steps:,} for each model"),
         ("done", done or "nothing yet"),
@@ -77,6 +84,7 @@ def print_plan(
             f"on this machine's {cores()} cores",
         ),
     ]
+    lines += [("missing", text) for text in missing]
     print("\n".join(f"{name:<12} {text}" for name, text in lines))
     print(f"\nMeasured here on {cost.measured}; tolstoy plan --calibrate measures again.")
     return 0

@@ -14,13 +14,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import data
 from data.cache import folder
 from flows.spec import Study
 from flows.survey import CellSurvey
 from infra.runtime import WORKER
 from infra.tables import PROTOCOL
 from metrics.evaluate import needs
+from tasks.data_sets import describe
 
 BATCH_MEASURED = 64  # other batch sizes are taken in proportion
 
@@ -41,18 +41,18 @@ class Estimate:
 
 def estimate(study: Study, found: Sequence[CellSurvey], renew: bool = False) -> Estimate:
     """Core-hours of the models that are left, measuring what has not been measured here."""
+    channels = {one.name: describe(one).channels for one in study.data}
     networks = {
-        f"{method} {data.describe(name).channels} {study.architecture} {study.latents}"
+        f"{method} {count} {study.architecture} {study.latents}"
         for method in study.methods
-        for name in study.data
+        for count in channels.values()
     }
     known = _calibration(sorted(networks), renew)
     training = scoring = 0.0
     images = _images_per_model(study)
     for one in found:
         first = one.cell.models[0]
-        channels = data.describe(first.data).channels
-        network = f"{first.method} {channels} {study.architecture} {study.latents}"
+        network = f"{first.method} {channels[first.data]} {study.architecture} {study.latents}"
         step = known[network]["step"] * study.training.batch_size / BATCH_MEASURED
         training += len(one.left) * study.training.steps * step
         scoring += (len(one.left) + len(one.unscored)) * images * known[network]["image"]

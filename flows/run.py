@@ -11,7 +11,7 @@ from shutil import which
 from flows.console import table, totals
 from flows.reporting import median_rows, renewed_report
 from flows.spec import Study
-from flows.survey import STUDY_FILE, CellSurvey, check_store, forget, survey
+from flows.survey import STUDY_FILE, CellSurvey, check_store, forget, settled_study, survey
 from infra.runtime import check_address
 from infra.store import Store
 from tasks.settings import ranking_made_from
@@ -24,6 +24,7 @@ def run_study(
     if ray:
         check_address(ray)
     store = Store(uri)
+    study = settled_study(study, store)
     new = check_store(study, store)
     store.prepare()
     if new:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,8 +12,10 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 import data
 import models
+from data.protocol import Source
 from infra.errors import WrongInput, one_of
-from tasks.settings import Cell, Metrics, Model, Positive, Settings, Training, Udr
+from tasks.data_sets import settle
+from tasks.settings import Cell, DataChoice, Metrics, Model, Positive, Settings, Training, Udr
 
 PRESETS = Path(__file__).parent / "presets"
 KINDS = {  # pydantic's names for what YAML calls otherwise
@@ -30,7 +32,8 @@ class Study(Settings):
 
     name: str
     about: str = ""
-    data: tuple[str, ...]
+    data: tuple[DataChoice, ...]
+    sources: tuple[Source, ...] = ("redrawn", "official")
     methods: dict[str, tuple[Strength, ...]]
     seeds: int | tuple[int, ...] = 50
     architecture: Literal["paper", "library"] = "paper"
@@ -50,17 +53,25 @@ class Study(Settings):
     @field_validator("name")
     @classmethod
     def _name_is_a_folder(cls, name: str) -> str:
-        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
-            raise WrongInput("name", name, "letters, digits, '.', '_' and '-'")
-        return name
+        return _file_name("name", name)
+
+    @field_validator("data", mode="before")
+    @classmethod
+    def _data_may_be_names(cls, raw: Any) -> Any:
+        return tuple(map(_spelt_out, raw)) if isinstance(raw, list | tuple) else raw
 
     @field_validator("data")
     @classmethod
-    def _data_exists(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        for name in names:
-            if name not in data.DATA_SETS:
-                raise WrongInput("data", name, one_of(data.DATA_SETS, name))
-        return _distinct("data", names)
+    def _data_exists(cls, choices: tuple[DataChoice, ...]) -> tuple[DataChoice, ...]:
+        for one in choices:
+            _check_choice(one)
+        _distinct("data", tuple(one.name for one in choices))
+        return choices
+
+    @field_validator("sources")
+    @classmethod
+    def _sources_once(cls, sources: tuple[Source, ...]) -> tuple[Source, ...]:
+        return _distinct("sources", sources)
 
     @field_validator("methods")
     @classmethod
@@ -93,15 +104,41 @@ class Study(Settings):
         shared = {
             "architecture": self.architecture,
             "latents": self.latents,
-            **self.training.model_dump(exclude={"log_every", "checkpoint_seconds"}),
+            **self.training.science(),
         }
         return [
-            Cell(tuple(Model(name, source, method, s, seed, **shared) for seed in self.seed_list))
-            for name in self.data
-            for source in [data.describe(name).source]
+            Cell(
+                tuple(
+                    Model(one.name, source, method, s, seed, **shared, content=one.content)
+                    for seed in self.seed_list
+                )
+            )
+            for one in self.data
+            for source in [one.source or ("user" if one.own else data.sources(one.name)[0])]
             for method, strengths in self.methods.items()
             for s in strengths
         ]
+
+    def settled(
+        self, older: Study | None = None, missing: Callable[[WrongInput], None] | None = None
+    ) -> Study:
+        """The study with a source for each data set; what an older spec settled stands.
+
+        A data set that is not at hand is an error, or is told to `missing` and left as it is.
+        """
+        before = {one.name: one for one in older.data} if older else {}
+        choices = []
+        for one in self.data:
+            if (had := before.get(one.name)) and not one.source:
+                one = one.model_copy(update={"source": had.source, "content": had.content})
+            try:
+                choices.append(settle(one, self.sources))
+            except WrongInput as error:
+                if missing is None or one.own:
+                    raise
+                missing(error)
+                choices.append(one)
+        return self.model_copy(update={"data": tuple(choices)})
 
     def must_extend(self, older: Study) -> None:
         """Raise if a store made by the older spec cannot take this one's results.
@@ -109,28 +146,75 @@ class Study(Settings):
         A grid may grow and comparisons may be made anew; what has been trained must stand.
         """
         accepted = "the spec that made the store or one that adds to it; or another --store"
-        for field in ("architecture", "latents", "probe"):
-            if getattr(self, field) != getattr(older, field):
-                raise WrongInput(
-                    field, getattr(self, field), f"{getattr(older, field)!r}: {accepted}"
-                )
-        for part in ("training", "metrics"):
-            has, had = getattr(self, part).model_dump(), getattr(older, part).model_dump()
-            for key in sorted(has.keys() - {"names", "log_every", "checkpoint_seconds"}):
-                if has[key] != had[key]:
-                    raise WrongInput(f"{part}.{key}", has[key], f"{had[key]!r}: {accepted}")
+        chosen = {one.name: one for one in older.data}
+        fixed: dict[str, tuple[Any, Any]] = {
+            name: (getattr(self, name), getattr(older, name))
+            for name in ("architecture", "latents", "probe")
+        }
+        for one in self.data:
+            for name in ("source", "content"):
+                before = getattr(chosen.get(one.name), name, None)
+                if before:  # not settled yet, or a data set that is new
+                    fixed[f"data {one.name}, {name}"] = getattr(one, name), before
+        for part, (has, had) in {
+            "training": (self.training.science(), older.training.science()),
+            "metrics": (self.metrics.model_dump(), older.metrics.model_dump()),
+        }.items():
+            fixed |= {f"{part}.{key}": (has[key], had[key]) for key in has if key != "names"}
+        for field, (value, before) in fixed.items():
+            if value != before:
+                raise WrongInput(field, value, f"{before!r}: {accepted}")
         grids: list[tuple[str, Sequence[object], Sequence[object]]] = [
-            ("data", self.data, older.data),
+            ("data", [one.name for one in self.data], [one.name for one in older.data]),
             ("methods", list(self.methods), list(older.methods)),
             ("seeds", self.seed_list, older.seed_list),
             ("metrics.names", self.metrics.names, older.metrics.names),
         ]
         for method in self.methods.keys() & older.methods.keys():
             grids.append((f"methods.{method}", self.methods[method], older.methods[method]))
-        for field, values, before in grids:
-            lost = [value for value in before if value not in values]
+        for field, values, held in grids:
+            lost = [value for value in held if value not in values]
             if lost:
                 raise WrongInput(field, list(values), f"a list with {lost}: {accepted}")
+
+
+def _spelt_out(raw: Any) -> Any:
+    """A data set that is given by its name; the user's own files are named after themselves."""
+    if isinstance(raw, str):
+        return {"name": raw}
+    if isinstance(raw, dict) and "name" not in raw:
+        place = raw.get("folder") or raw.get("images")
+        if isinstance(place, str):
+            return {**raw, "name": Path(place).absolute().stem}
+    return raw
+
+
+def _check_choice(one: DataChoice) -> None:
+    """Raise unless it is a known data set, or one of the user's own with a name of its own."""
+    if not one.own:
+        if one.name not in data.DATA_SETS:
+            accepted = one_of(data.DATA_SETS, one.name)
+            raise WrongInput("data", one.name, f"{accepted}, {{images: FILE}} or {{folder: PATH}}")
+        if one.source and one.source not in data.sources(one.name):
+            accepted = one_of(data.sources(one.name), one.source)
+            raise WrongInput(f"data {one.name}, source", one.source, accepted)
+        if one.factors:
+            raise WrongInput(f"data {one.name}, factors", one.factors, "factors beside images")
+        return
+    if one.images and one.folder:
+        raise WrongInput(f"data {one.name}", "images and folder", "one of them")
+    if one.folder and one.factors:
+        raise WrongInput(f"data {one.name}", "folder and factors", "factors beside images")
+    if one.source not in (None, "user"):
+        raise WrongInput(f"data {one.name}, source", one.source, "user, as the files are your own")
+    if _file_name("data name", one.name) in data.DATA_SETS:
+        raise WrongInput("data name", one.name, "a name that no known data set has (name: ...)")
+
+
+def _file_name(field: str, name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
+        raise WrongInput(field, name, "letters, digits, '.', '_' and '-'")
+    return name
 
 
 def _distinct(field: str, values: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -18,7 +18,6 @@ from prefect.artifacts import update_progress_artifact as update_progress
 from prefect.cache_policies import NO_CACHE
 from prefect.task_runners import ThreadPoolTaskRunner
 
-import data
 from flows.progress import shown
 from flows.reporting import median_rows, renewed_report
 from flows.spec import Study
@@ -26,6 +25,8 @@ from flows.survey import survey
 from flows.sweep import Sweep, Work
 from infra.runtime import Workers, running_workers
 from infra.store import Store
+from tasks.data_sets import load
+from tasks.settings import DataChoice
 
 CELLS_AT_ONCE = 16  # threads that feed Ray; Ray's own queue decides what runs
 
@@ -43,9 +44,9 @@ def _stage(name: str) -> Callable[[Callable[..., Any]], Any]:
 
 
 @_stage("prepare")
-def prepare(name: str) -> None:
+def prepare(choice: DataChoice, name: str) -> None:
     """Have a data set's cache ready once, before a worker per core asks for it."""
-    data.load(name)
+    load(choice)
 
 
 @_stage("train")
@@ -81,7 +82,7 @@ def _markdown(row: Sequence[object]) -> str:
 
 def run_sweep(sweep: Sweep, workers: Workers) -> None:
     """Submit every cell's stages and wait for them."""
-    ready = {name: prepare.submit(name) for name in sweep.study.data}
+    ready = {one.name: prepare.submit(one, one.name) for one in sweep.study.data}
     advance = _progress_artifact(sweep)
     trained, scored = {}, []
     for name, one in sweep.cells.items():

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from flows.bar import bar
 from flows.spec import Study, parse_study
 from infra.errors import WrongInput
 from infra.store import Store
+from tasks.data_sets import prepare_own
 from tasks.settings import Cell, Model
 
 STUDY_FILE = "study.json"
@@ -80,6 +82,28 @@ def stored_study(store: Store) -> Study:
         return parse_study(store.read_json(STUDY_FILE))
     except ValueError as error:
         raise WrongInput(f"{store}/{STUDY_FILE}", str(error), "what tolstoy run wrote") from None
+
+
+def settled_study(study: Study, store: Store) -> Study:
+    """The study with a source for each data set: the store's, where it has the data set."""
+    _prepare_own(study)
+    return study.settled(stored_study(store) if store.exists(STUDY_FILE) else None)
+
+
+def _prepare_own(study: Study) -> None:
+    """Read the user's own pictures, which can be many, where one sees how far it is."""
+    for choice in study.data:
+        if choice.own:
+            with bar(choice.name) as tell:
+                prepare_own(choice, lambda done, tell=tell: tell("preparing", done))  # type: ignore[misc]
+
+
+def planned_study(study: Study, store: Store) -> tuple[Study, list[str]]:
+    """The same where data sets may be missing, and what is said of these."""
+    _prepare_own(study)
+    missing: list[str] = []
+    older = stored_study(store) if store.exists(STUDY_FILE) else None
+    return study.settled(older, lambda error: missing.append(str(error))), missing
 
 
 def check_store(study: Study, store: Store) -> bool:

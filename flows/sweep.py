@@ -54,6 +54,7 @@ class Sweep:
     def __init__(self, study: Study, store: Store, found: list[CellSurvey], work: Work) -> None:
         self.study, self.store, self.work = study, store, work
         self.cells = {one.cell.name: one for one in found}
+        self.data = {choice.name: choice for choice in study.data}
         self.groups = groups_of(study, [one.cell for one in found])
         left = sum(len(one.left) for one in found)
         unscored = sum(len(one.unscored) for one in found)
@@ -68,9 +69,12 @@ class Sweep:
 
     def train(self, workers: Workers, cell: str) -> None:
         """Train what is left of a cell."""
-        one, training = self.cells[cell], self.study.training
+        one = self.cells[cell]
         order = TrainingOrder(
-            self.store.uri, self.study.probe, training.log_every, training.checkpoint_seconds
+            self.store.uri,
+            self.data[one.cell.data],
+            self.study.probe,
+            self.study.training,
         )
         self.progress.start("train")
         calls = [(model, order) for model in one.left]
@@ -87,7 +91,7 @@ class Sweep:
         """Score the trained models of a cell that lack a score, then merge the cell's parts."""
         one = self.cells[cell]
         if self.study.metrics.names:
-            order = ScoringOrder(self.store.uri, self.study.metrics)
+            order = ScoringOrder(self.store.uri, self.data[one.cell.data], self.study.metrics)
             self.progress.start("score")
             calls = [(model, order) for model in one.unscored]
             for (model, _), outcome in workers.map(self.work.score, calls):

@@ -84,6 +84,10 @@ class Store:
     def write_json(self, value: object, *names: str) -> None:
         self.write_bytes((json.dumps(value, indent=2) + "\n").encode(), *names)
 
+    def move(self, names: Sequence[str], others: Sequence[str]) -> None:
+        """Give a file another name, in place of what may have that name."""
+        self.fs.move(self.path(*names), self.path(*others))
+
     def remove(self, *names: str) -> None:
         if self.exists(*names):
             self.fs.delete_file(self.path(*names))
@@ -230,7 +234,7 @@ class Store:
             return None
         try:  # apart from the reading: a store out of reach must not look like a damaged part
             file = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
-            return file.read(columns=columns, use_threads=False)
+            return _completed(file.read(columns=columns, use_threads=False), table, columns)
         except (pa.ArrowException, OSError, ValueError):  # what the parser says of wrong bytes
             return None
 
@@ -254,6 +258,20 @@ def table_of(name: str, columns: Mapping[str, Any]) -> pa.Table:
         else:
             arrays.append(pa.repeat(pa.scalar(value, field.type), rows))
     return pa.Table.from_arrays(arrays, schema=wanted)
+
+
+def _completed(rows: pa.Table, table: str, columns: Sequence[str] | None) -> pa.Table:
+    """Rows written before a column was added to the schema have nulls in it."""
+    wanted = schema(table) if columns is None else pa.schema(map(schema(table).field, columns))
+    if rows.schema.names == wanted.names:
+        return rows
+    arrays = [
+        rows[field.name] if field.name in rows.schema.names else pa.nulls(len(rows), field.type)
+        for field in wanted
+    ]
+    return pa.Table.from_arrays(
+        arrays, schema=wanted.with_metadata({**schema(table).metadata, **rows.schema.metadata})
+    )
 
 
 def _has_rows(column: Any) -> bool:

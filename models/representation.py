@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from PIL import Image
 
+from infra.pictures import grid_png
 from models.architecture import VAE
 from models.objective import gaussian_kl
 from models.training import bernoulli_loss
@@ -90,18 +89,3 @@ def reconstructions(vae: VAE, images: Floats, mean: Floats) -> bytes:
     device = next(vae.parameters()).device
     decoded = torch.sigmoid(vae.decoder(torch.from_numpy(mean).to(device))).cpu().numpy()
     return grid_png(np.stack([images, decoded]))
-
-
-def grid_png(pictures: Floats, gap: int = 2) -> bytes:
-    """PNG of (rows, columns, channels, height, width) pictures with values from 0 to 1."""
-    rows, columns, channels, height, width = pictures.shape
-    canvas = np.ones((channels, rows * (height + gap) - gap, columns * (width + gap) - gap))
-    for r in range(rows):
-        for c in range(columns):
-            y, x = r * (height + gap), c * (width + gap)
-            canvas[:, y : y + height, x : x + width] = pictures[r, c]
-    levels = (canvas * 255).round().clip(0, 255).astype(np.uint8)
-    image = Image.fromarray(levels[0] if channels == 1 else levels.transpose(1, 2, 0))
-    file = io.BytesIO()
-    image.save(file, "PNG", optimize=False)
-    return file.getvalue()

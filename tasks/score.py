@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from data.protocol import DataSet, sample_factors
+from data.protocol import DataSet
 from infra.store import Store
 from metrics.evaluate import evaluate, needs
-from metrics.inputs import Groups, Inputs
+from metrics.inputs import Groups, Inputs, Score
 from models.architecture import VAE
 from models.representation import encode
+from tasks.data_sets import load
 from tasks.settings import Metrics, Model, ScoringOrder
 from tasks.streams import stream
-from tasks.train import data_set, load_model
+from tasks.train import load_model
 
+COLUMNS = ("metric", "part", "factor", "value", "reason", "seconds", "stream")
 IMAGES_AT_ONCE = 8192  # drawn, encoded and dropped together, so that memory stays bounded
 
 
@@ -31,23 +34,38 @@ def score_model(model: Model, order: ScoringOrder) -> str:
         return "done"
     torch.set_num_threads(1)
     wanted = order.metrics.model_copy(update={"names": tuple(missing)})
-    inputs = prepare_inputs(load_model(model, store), data_set(model.data), model, wanted)
-    rows: dict[str, list[object]] = {
-        name: older[name].to_pylist()
-        for name in ("metric", "part", "factor", "value", "seconds", "stream")
-    }
-    factor_names = data_set(model.data).factor_names
+    images_of = load(order.data)
+    unlabelled = not images_of.factor_names
+    inputs = (
+        None if unlabelled else prepare_inputs(load_model(model, store), images_of, model, wanted)
+    )
+    rows: dict[str, list[object]] = {name: older[name].to_pylist() for name in COLUMNS}
     for name in missing:
         began = time.perf_counter()
-        scores = evaluate(name, inputs, stream(model.id, name))
+        scores, reason = _evaluated(name, inputs, model)
         seconds = time.perf_counter() - began
         for score in scores:
-            factor = None if score.factor is None else factor_names[score.factor]
-            values = (name, score.part, factor, score.value, seconds, f"{model.id} {name}")
-            for column, value in zip(rows, values, strict=True):
-                rows[column].append(value)
+            factor = None if score.factor is None else images_of.factor_names[score.factor]
+            value: float | None = score.value
+            why = reason
+            if not math.isfinite(score.value):
+                value, why = None, reason or f"it comes out as {score.value}"
+            values = (name, score.part, factor, value, why, seconds, f"{model.id} {name}")
+            for column, entry in zip(COLUMNS, values, strict=True):
+                rows[column].append(entry)
     store.write_part("scores", model.id, {**model.keys, **rows})
     return "scored"
+
+
+def _evaluated(name: str, inputs: Inputs | None, model: Model) -> tuple[list[Score], str]:
+    """A metric's scores; or its headline without a value, and the reason why there is none."""
+    nothing = [Score("score", math.nan)]
+    if inputs is None:
+        return nothing, "the pictures have no factors"
+    try:
+        return evaluate(name, inputs, stream(model.id, name)), ""
+    except ValueError as error:
+        return nothing, " ".join(str(error).split())
 
 
 def prepare_inputs(vae: VAE, images_of: DataSet, model: Model, settings: Metrics) -> Inputs:
@@ -76,20 +94,15 @@ def prepare_inputs(vae: VAE, images_of: DataSet, model: Model, settings: Metrics
 def _table(
     vae: VAE, images_of: DataSet, points: int, draws: np.random.Generator
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    factors = sample_factors(images_of.factor_sizes, points, draws)
+    factors = images_of.sample(points, draws)
     return _encode(vae, images_of, factors, draws), factors
 
 
 def _groups(
     vae: VAE, images_of: DataSet, count: int, size: int, draws: np.random.Generator
 ) -> Groups:
-    """Groups of images: a factor is picked, and its value is the group's first one."""
-    fixed = draws.integers(len(images_of.factor_sizes), size=count)
-    factors = sample_factors(images_of.factor_sizes, count * size, draws)
-    table = factors.reshape(count, size, -1)
-    rows = np.arange(count)
-    table[rows, :, fixed] = table[rows, 0, fixed][:, None]
-    codes = _encode(vae, images_of, table.reshape(count * size, -1), draws)
+    factors, fixed = images_of.sample_groups(count, size, draws)
+    codes = _encode(vae, images_of, factors.reshape(count * size, -1), draws)
     return Groups(codes.reshape(count, size, -1), fixed)
 
 

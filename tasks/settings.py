@@ -9,9 +9,17 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_serializer,
+)
 
 import metrics
+from data.protocol import Source
 from infra.errors import WrongInput, one_of
 from infra.tables import PROTOCOL
 
@@ -26,6 +34,29 @@ Positive = Annotated[int, Field(ge=1, strict=True)]
 Rate = Annotated[float, Field(gt=0)]
 
 
+class DataChoice(Settings):
+    """One data set of a study: a known one, or the user's own files.
+
+    `source` and `content` are settled when a study first runs, and from then on part of it.
+    """
+
+    name: str
+    source: Source | None = None
+    images: str | None = None
+    factors: str | None = None
+    folder: str | None = None
+    content: str = ""
+
+    @property
+    def own(self) -> bool:
+        return bool(self.images or self.folder)
+
+    @model_serializer
+    def _short(self) -> dict[str, str]:
+        """Only what is said."""
+        return {name: value for name in type(self).model_fields if (value := getattr(self, name))}
+
+
 class Training(Settings):
     """Optimisation; the defaults are Table 4 of Locatello et al. 2019."""
 
@@ -38,6 +69,11 @@ class Training(Settings):
     precision: Literal["float32"] = "float32"
     log_every: Positive = 1000
     checkpoint_seconds: Annotated[float, Field(gt=0)] = 120.0
+    checkpoint_steps: Positive | None = None  # whichever of the two comes first
+
+    def science(self) -> dict[str, Any]:
+        """What changes the numbers; how often something is written down does not."""
+        return self.model_dump(exclude={"log_every", "checkpoint_seconds", "checkpoint_steps"})
 
 
 class Metrics(Settings):
@@ -102,10 +138,19 @@ class Model:
     epsilon: float
     precision: str
     protocol: int = PROTOCOL
+    content: str = ""  # a hash of the pictures, where name and source do not determine them
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What the id is made from; what came later is left out where it says nothing."""
+        facts = asdict(self)
+        if not self.content:
+            del facts["content"]
+        return facts
 
     @cached_property
     def id(self) -> str:
-        canonical = json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
+        canonical = json.dumps(self.identity, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
     @property
@@ -137,6 +182,10 @@ class Cell:
         return self.models[0].cell
 
     @property
+    def data(self) -> str:
+        return self.models[0].data
+
+    @property
     def group(self) -> str:
         """The data set and method whose models are compared over all strengths."""
         return f"{self.models[0].data}-{self.models[0].method}"
@@ -147,9 +196,9 @@ class TrainingOrder:
     """How to train, beyond what the model's identity says, and where the model goes."""
 
     store: str
+    data: DataChoice
     probe: int
-    log_every: int
-    checkpoint_seconds: float
+    training: Training
 
 
 @dataclass(frozen=True)
@@ -157,6 +206,7 @@ class ScoringOrder:
     """Which scores, and where the model lies."""
 
     store: str
+    data: DataChoice
     metrics: Metrics
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import time
 import traceback
-from dataclasses import asdict
-from functools import lru_cache
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -16,13 +15,14 @@ from numpy.typing import NDArray
 from safetensors.torch import load as load_weights
 from safetensors.torch import save as save_weights
 
-import data
 import models
-from data.protocol import DataSet, sample_factors
+from data.protocol import DataSet
 from infra.store import Store
 from models.architecture import VAE
 from models.representation import encode, reconstructions, traversal, unsupervised
 from models.training import CurvePoint, Diverged, Recipe, Training, fit
+from tasks.checkpoints import Checkpoints
+from tasks.data_sets import load, probe_images
 from tasks.outcome import write_outcome
 from tasks.settings import Model, TrainingOrder
 from tasks.streams import entropy, stream
@@ -56,12 +56,14 @@ class _Attempt:
     """One run of the training, from nothing or from a checkpoint."""
 
     def __init__(self, model: Model, order: TrainingOrder, store: Store, began: float) -> None:
-        self.model, self.order, self.store, self.began = model, order, store, began
-        self.saved_at = began
+        self.model, self.order, self.store = model, order, store
+        self.checkpoints = Checkpoints(store, model.id)
+        self.began = self.saved_at = began
+        self.saved_step = 0
         self.training: Training | None = None
 
     def run(self) -> str:
-        images_of = data_set(self.model.data)
+        images_of = load(self.order.data)
         training = self.training = self._resumed(images_of)
         fit(training)
         self._keep(training.vae.eval(), training, images_of.channels)
@@ -70,7 +72,7 @@ class _Attempt:
     def _keep(self, vae: VAE, training: Training, channels: int) -> None:
         """Write what is kept of a trained model; its row last."""
         model, store = self.model, self.store
-        images = probe_images(model.data, self.order.probe)
+        images = probe_images(self.order.data, self.order.probe)
         mean, logvar = encode(vae, images)
         quantities = unsupervised(vae, images, mean, logvar, _torch_stream(model.id, "probe"))
         if not math.isfinite(quantities.elbo):
@@ -78,7 +80,7 @@ class _Attempt:
         kl = quantities.kl_per_latent
         weights = {name: value.contiguous().cpu() for name, value in vae.state_dict().items()}
         store.write_bytes(save_weights(weights), "models", model.id, "weights.safetensors")
-        identity = {**asdict(model), "channels": channels}
+        identity = {**model.identity, "channels": channels}
         store.write_json(identity, "models", model.id, "model.json")
         rows = np.arange(len(mean), dtype=np.int32)
         codes = {"row": rows, "mean": _lists(mean), "logvar": _lists(logvar)}
@@ -108,7 +110,7 @@ class _Attempt:
 
         def batch(step: int) -> torch.Tensor:
             draws = stream(model.id, "batches", step)
-            factors = sample_factors(images_of.factor_sizes, model.batch_size, draws)
+            factors = images_of.sample(model.batch_size, draws)
             images = torch.from_numpy(images_of.images(factors, draws))
             return images.contiguous(memory_format=torch.channels_last)
 
@@ -121,7 +123,7 @@ class _Attempt:
                 model.beta1,
                 model.beta2,
                 model.epsilon,
-                order.log_every,
+                order.training.log_every,
             ),
             batch,
             lambda step: _torch_stream(model.id, "noise", step),
@@ -131,21 +133,23 @@ class _Attempt:
         return training
 
     def _resumed(self, images_of: DataSet) -> Training:
-        training = self._training(images_of)
-        if self.store.exists("models", self.model.id, "checkpoint.pt"):
-            checkpoint = self.store.read_bytes("models", self.model.id, "checkpoint.pt")
-            try:
+        for checkpoint in self.checkpoints.whole():
+            training = self._training(images_of)
+            with suppress(Exception):  # of other versions or another model: its steps are lost
                 training.restore(checkpoint)
-            except Exception:  # damaged: its steps are lost, the model is not
-                return self._training(images_of)
-        return training
+                self.saved_step = training.done
+                return training
+        return self._training(images_of)
 
     def _checkpoint_if_due(self, training: Training) -> None:
-        now = time.perf_counter()
-        if now - self.saved_at >= self.order.checkpoint_seconds:
+        now, settings = time.perf_counter(), self.order.training
+        steps = training.done - self.saved_step
+        due = settings.checkpoint_steps is not None and steps >= settings.checkpoint_steps
+        if due or now - self.saved_at >= settings.checkpoint_seconds:
             training.seconds += now - self.began
             self.began = self.saved_at = now
-            self.store.write_bytes(training.checkpoint(), "models", self.model.id, "checkpoint.pt")
+            self.saved_step = training.done
+            self.checkpoints.save(training.checkpoint())
 
     def give_up(self, status: str, reason: str) -> str:
         self._finish(status, reason)
@@ -159,33 +163,20 @@ class _Attempt:
         write_outcome(
             self.model, self.store, status, reason, seconds=seconds, device=_device(), **numbers
         )
-        spent = ["checkpoint.pt"] if status == "failed" else ["checkpoint.pt", "error.txt"]
-        for name in spent:
-            self.store.remove("models", self.model.id, name)
+        self.checkpoints.remove()
+        if status != "failed":
+            self.store.remove("models", self.model.id, "error.txt")
         self.store.sweep("models", self.model.id)
 
 
 def load_model(model: Model, store: Store) -> VAE:
     """A trained model's VAE, on the CPU."""
-    vae = VAE(data_set(model.data).channels, model.latents, model.architecture)
+    channels = store.read_json("models", model.id, "model.json")["channels"]
+    vae = VAE(channels, model.latents, model.architecture)
     weights = store.read_bytes("models", model.id, "weights.safetensors")
     vae.load_state_dict(load_weights(weights))
     vae.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     return vae.eval()
-
-
-@lru_cache(maxsize=4)
-def data_set(name: str) -> DataSet:
-    """One copy per process of what is a memory map underneath."""
-    return data.load(name)
-
-
-@lru_cache(maxsize=1)
-def probe_images(name: str, count: int) -> NDArray[np.float32]:
-    """The ordered images on which all models of a data set are compared."""
-    images_of = data_set(name)
-    draws = stream("probe", name)
-    return images_of.images(sample_factors(images_of.factor_sizes, count, draws), draws)
 
 
 def _torch_stream(*names: object) -> torch.Generator:

@@ -38,6 +38,7 @@ class Frames:
 
     models: pd.DataFrame  # one row per model, in the order of the grid
     scores: pd.DataFrame  # model_id, metric, value: headlines of trained models
+    unscored: pd.DataFrame  # data, source, metric, reason: headlines without a value
     ranks: pd.DataFrame  # one row per trained model, similarity and pool
     curves: pd.DataFrame  # model_id, step, reconstruction, kl
     older: int  # models of older protocols, left out
@@ -55,6 +56,7 @@ def read_frames(store: Store, plan: Plan) -> Frames:
     return Frames(
         models=models,
         scores=_headlines(store, trained),
+        unscored=_unscored(store, trained),
         ranks=_ranks(store, trained),
         curves=_curves(store, trained),
         older=len(everything) - len(models),
@@ -82,11 +84,22 @@ def _place(names: pd.Series[str], order: Sequence[str]) -> pd.Series[int]:
 
 
 def _headlines(store: Store, trained: pa.Array) -> pd.DataFrame:
-    rows = store.read("scores", ["model_id", "metric", "part", "factor", "value"])
+    scores = _headline_rows(store, trained, ["model_id", "metric", "value"])
+    return scores.dropna(subset=["value"]).drop_duplicates(["model_id", "metric"], keep="last")
+
+
+def _unscored(store: Store, trained: pa.Array) -> pd.DataFrame:
+    rows = _headline_rows(store, trained, [*DATA_SET, "metric", "reason"])
+    return rows[rows["reason"].fillna("") != ""]
+
+
+def _headline_rows(store: Store, trained: pa.Array, columns: Sequence[str]) -> pd.DataFrame:
+    rows = store.read(
+        "scores", ["model_id", "part", "factor", *(c for c in columns if c != "model_id")]
+    )
     rows = rows.filter(pc.equal(rows["part"], "score"))
     rows = rows.filter(pc.is_null(rows["factor"]))
-    scores = _pandas(_of(rows, trained).select(["model_id", "metric", "value"]))
-    return scores.dropna(subset=["value"]).drop_duplicates(["model_id", "metric"], keep="last")
+    return _pandas(_of(rows, trained).select(columns))
 
 
 def _ranks(store: Store, trained: pa.Array) -> pd.DataFrame:

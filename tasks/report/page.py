@@ -32,6 +32,7 @@ from tasks.report.tables import (
     curve_summary,
     failures,
     per_model,
+    unscored,
 )
 
 INFORMATIVE = 0.01  # nats; Duan et al. 2020, equation 3
@@ -60,6 +61,7 @@ def context(store: Store, plan: Plan, frames: Frames) -> dict[str, Any]:
         "made": datetime.now(UTC).strftime("%-d %B %Y, %H:%M UTC"),
         "overview": overview(plan, frames, methods),
         "failures": failures(frames),
+        "unscored": unscored(frames),
         "looks": looks,
         "methods": methods,
         "columns": shown,

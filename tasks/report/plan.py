@@ -47,7 +47,9 @@ def plan_of(study: Mapping[str, Any]) -> Plan:
     return Plan(
         name=str(study.get("name") or "unnamed"),
         about=str(study.get("about") or ""),
-        data=tuple(study.get("data") or ()),
+        data=tuple(
+            one if isinstance(one, str) else str(one["name"]) for one in study.get("data") or ()
+        ),
         methods={
             method: tuple(float(strength) for strength in swept)
             for method, swept in (study.get("methods") or {}).items()

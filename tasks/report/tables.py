@@ -70,6 +70,17 @@ class Failure:
 
 
 @dataclass(frozen=True)
+class Unscored:
+    """Metrics that have no value on a data set, for one reason."""
+
+    data: str
+    source: str
+    reason: str
+    metrics: tuple[str, ...]
+    models: int
+
+
+@dataclass(frozen=True)
 class AgreementRow:
     """How one ranking agrees with one metric on one data set: over all methods, and per method."""
 
@@ -172,6 +183,16 @@ def failures(frames: Frames) -> list[Failure]:
         seeds = tuple(int(seed) for seed in sorted(rows["seed"]))
         steps = (int(rows["steps"].min()), int(rows["steps"].max()))
         found.append(Failure(data, method, float(strength), status, reason, seeds, steps))
+    return found
+
+
+def unscored(frames: Frames) -> list[Unscored]:
+    """What could not be scored, one entry per data set and reason."""
+    found = []
+    for (data, source, reason), rows in groups(frames.unscored, [*DATA_SET, "reason"]):
+        counts = rows["metric"].value_counts(sort=False)
+        titles = tuple(metric_name(name) for name in counts.index)
+        found.append(Unscored(data, source, reason, titles, int(counts.max())))
     return found
 
 

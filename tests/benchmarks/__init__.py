@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 
-BENCHMARKS: tuple[str, ...] = ("orchestration",)
+BENCHMARKS: tuple[str, ...] = ("orchestration", "data", "training", "encoding")
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ def train_nothing(model: Model, order: TrainingOrder) -> str:
 
 def score_nothing(model: Model, order: ScoringOrder) -> str:
     names = list(order.metrics.names)
-    columns = {"metric": names, "part": "score", "factor": None, "value": 0.0}
+    columns = {"metric": names, "part": "score", "factor": None, "value": 0.0, "reason": ""}
     Store(order.store).write_part(
         "scores", model.id, {**model.keys, **columns, "seconds": 0.0, "stream": ""}
     )

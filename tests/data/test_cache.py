@@ -95,7 +95,7 @@ def test_a_killed_process_leaves_nothing_that_is_believed(empty_cache, good):
         def die(done):
             if done > 0.5:
                 os.kill(os.getpid(), signal.SIGKILL)
-        dsprites.load(pathlib.Path(sys.argv[1]), die)
+        dsprites.load(pathlib.Path(sys.argv[1]), progress=die)
         """,
         empty_cache,
     )
@@ -114,7 +114,7 @@ def test_two_processes_at_once_draw_once_and_see_the_same(empty_cache, packed):
         import hashlib, pathlib, sys
         from data import dsprites
         told = []
-        packed = dsprites.load(pathlib.Path(sys.argv[1]), told.append).packed
+        packed = dsprites.load(pathlib.Path(sys.argv[1]), progress=told.append).packed
         print("drew" if told else "waited", hashlib.sha256(packed).hexdigest())
         """
     processes = [python(code, empty_cache) for _ in range(2)]

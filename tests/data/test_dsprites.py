@@ -82,7 +82,7 @@ def test_refuses_factors_off_the_grid(cache):
 
 def test_progress_rises_to_one_and_nothing_is_printed(empty_cache, capsys):
     told = []
-    dsprites.load(empty_cache, told.append)
+    dsprites.load(empty_cache, progress=told.append)
     assert told == sorted(told)
     assert told[-1] == 1
     assert len(told) > 20

@@ -12,7 +12,7 @@ NAMES = ("color_dsprites", "noisy_dsprites")
 
 @pytest.fixture(scope="module", params=NAMES)
 def noisy(request, cache):
-    return data.load(request.param, cache)
+    return data.load(request.param, "redrawn", cache)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_every_call_draws_afresh(noisy, factors):
 
 
 def test_colours_are_one_per_channel_and_image(cache, factors, sprites):
-    images = data.load("color_dsprites", cache).images(factors, np.random.default_rng(4))
+    images = data.load("color_dsprites", "redrawn", cache).images(factors, np.random.default_rng(4))
     colours = images.max(axis=(2, 3))
     assert np.array_equal(images, sprites * colours[:, :, None, None])
     assert len(np.unique(colours)) == colours.size
@@ -45,7 +45,7 @@ def test_colours_are_one_per_channel_and_image(cache, factors, sprites):
 
 
 def test_noise_is_one_per_pixel_and_channel(cache, factors, sprites):
-    images = data.load("noisy_dsprites", cache).images(factors, np.random.default_rng(4))
+    images = data.load("noisy_dsprites", "redrawn", cache).images(factors, np.random.default_rng(4))
     on = np.broadcast_to(sprites, images.shape)
     assert np.all(images[on] == 1)
     assert_uniform(images[~on], 0, 1)

@@ -16,7 +16,7 @@ import models
 from flows.spec import Study, parse_study, preset_names, read_study
 from infra.errors import WrongInput
 from models import build_objective
-from tasks.settings import Model
+from tasks.settings import DataChoice, Model
 from tests.flows.conftest import TINY
 
 PAPER_STRENGTHS = {  # Locatello et al. 2019, Table 3
@@ -27,6 +27,12 @@ PAPER_STRENGTHS = {  # Locatello et al. 2019, Table 3
     "dip_vae_ii": (1, 2, 5, 10, 20, 50),
     "beta_tcvae": (1, 2, 4, 6, 8, 10),
 }
+
+
+SEVEN = (  # Locatello et al. 2019, section 4
+    *("dsprites", "color_dsprites", "noisy_dsprites", "scream_dsprites"),
+    *("smallnorb", "cars3d", "shapes3d"),
+)
 
 
 @pytest.mark.parametrize("name", preset_names())
@@ -43,7 +49,9 @@ def test_the_paper_s_study_has_its_strengths_seeds_and_training() -> None:
     study = read_study("locatello-2019")
     assert {method: PAPER_STRENGTHS[method] for method in models.METHODS} == study.methods
     assert study.seed_list == tuple(range(50))
-    assert study.data == data.DATA_SETS
+    assert tuple(one.name for one in study.data) == SEVEN
+    assert set(SEVEN) <= set(data.DATA_SETS)
+    assert "look-alike" not in study.sources
     assert (study.training.steps, study.training.batch_size, study.latents) == (300_000, 64, 10)
     assert (study.training.learning_rate, study.training.epsilon) == (1e-4, 1e-8)
     assert (study.training.beta1, study.training.beta2) == (0.9, 0.999)
@@ -63,6 +71,7 @@ def test_the_smoke_study_has_every_method() -> None:
     study = read_study("smoke")
     assert set(study.methods) == set(models.METHODS)
     assert len(study.data) == 2
+    assert "look-alike" in study.sources, "it must run where nothing can be fetched"
     assert all(len(strengths) == 2 for strengths in study.methods.values())
     assert len(study.seed_list) == 2
 
@@ -73,7 +82,9 @@ def model(**changes: object) -> Model:
 
 
 def test_the_id_is_the_hash_of_the_canonical_json() -> None:
-    canonical = json.dumps(asdict(model()), sort_keys=True, separators=(",", ":"))
+    facts = asdict(model())
+    assert facts.pop("content") == ""
+    canonical = json.dumps(facts, sort_keys=True, separators=(",", ":"))
     assert model().id == hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
 
@@ -95,6 +106,7 @@ def test_the_id_is_the_hash_of_the_canonical_json() -> None:
         {"epsilon": 1e-7},
         {"precision": "bfloat16"},
         {"protocol": 99},
+        {"content": "0123456789abcdef"},
     ],
 )
 def test_every_part_of_the_science_is_in_the_id(change: dict[str, object]) -> None:
@@ -166,3 +178,86 @@ def test_what_was_trained_must_stand(change: dict[str, object], field: str) -> N
     with pytest.raises(WrongInput) as caught:
         parse_study({**TINY, **change}).must_extend(parse_study(TINY))
     assert caught.value.field == field
+
+
+def choices(*entries: object) -> tuple[DataChoice, ...]:
+    return parse_study({**TINY, "data": list(entries)}).data
+
+
+def test_data_sets_are_named_or_spelt_out() -> None:
+    named, with_source, arrays, folder = choices(
+        "dsprites",
+        {"name": "shapes3d", "source": "look-alike"},
+        {"images": "out/faces.npz", "factors": "labels.csv"},
+        {"folder": "some/pictures", "name": "celeba"},
+    )
+    assert (named.name, named.source, named.own) == ("dsprites", None, False)
+    assert with_source.source == "look-alike"
+    assert (arrays.name, arrays.own, arrays.factors) == ("faces", True, "labels.csv")
+    assert (folder.name, folder.own, folder.folder) == ("celeba", True, "some/pictures")
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("dsprite", "did you mean dsprites"),
+        ({"name": "dsprites", "source": "look-alike"}, "redrawn, official"),
+        ({"name": "dsprites", "factors": "x.csv"}, "factors beside images"),
+        ({"images": "a.npz", "folder": "b"}, "one of them"),
+        ({"folder": "b", "factors": "x.csv"}, "factors beside images"),
+        ({"folder": "cars3d"}, "a name that no known data set has"),
+        ({"folder": "a", "name": "x y"}, "letters, digits"),
+        ({"folder": "a", "source": "official"}, "user"),
+        ({"foldr": "a"}, "name"),
+        (7, "a mapping"),
+    ],
+)
+def test_wrong_data_sets_are_refused(entry: object, message: str) -> None:
+    with pytest.raises(WrongInput, match=message):
+        choices(entry)
+
+
+def test_one_data_set_cannot_stand_twice() -> None:
+    with pytest.raises(WrongInput, match="once"):
+        choices("dsprites", {"name": "dsprites", "source": "redrawn"})
+
+
+@pytest.mark.parametrize(("sources", "message"), [(["offical"], "offical"), ([], "at least one")])
+def test_wrong_sources_are_refused(sources: list[str], message: str) -> None:
+    with pytest.raises(WrongInput, match=message):
+        parse_study({**TINY, "sources": sources})
+
+
+def test_a_study_takes_the_first_accepted_source_at_hand(empty_data: Path) -> None:
+    spec = {**TINY, "data": ["dsprites", "shapes3d"]}
+    with pytest.raises(WrongInput, match=r"shapes3d.*fetch shapes3d.*look-alike"):
+        parse_study(spec).settled()
+    study = parse_study({**spec, "sources": ["official", "redrawn", "look-alike"]}).settled()
+    assert [one.source for one in study.data] == ["redrawn", "look-alike"]
+    assert {model.source for model in study.cells()[-1].models} == {"look-alike"}
+
+
+def test_what_an_older_spec_settled_stands(empty_data: Path) -> None:
+    older = parse_study({**TINY, "data": [{"name": "shapes3d", "source": "look-alike"}]}).settled()
+    newer = parse_study({**TINY, "data": ["shapes3d"]})
+    assert newer.settled(older).data == older.data
+    forced = parse_study({**TINY, "data": [{"name": "dsprites", "source": "redrawn"}]})
+    forced.settled().must_extend(parse_study(TINY))
+    other = older.model_copy(update={"data": (DataChoice(name="shapes3d", source="official"),)})
+    with pytest.raises(WrongInput, match=r"shapes3d, source.*official.*look-alike"):
+        other.must_extend(older)
+
+
+def test_a_plan_names_what_is_missing(empty_data: Path) -> None:
+    missing: list[WrongInput] = []
+    study = parse_study({**TINY, "data": ["dsprites", "cars3d"]}).settled(missing=missing.append)
+    assert [one.source for one in study.data] == ["redrawn", None]
+    (error,) = missing
+    assert error.field == "data cars3d"
+    assert {model.source for model in study.cells()[-1].models} == {"official"}
+
+
+@pytest.fixture
+def empty_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TOLSTOY_DATA", str(tmp_path / "data"))
+    return tmp_path / "data"

@@ -414,3 +414,25 @@ def test_numbers_that_are_not_finite_survive(store):
     store.write_part("curves", "a", curve("a", [math.inf, -math.inf, math.nan]))
     one, two, three = store.read("curves")["loss"].to_pylist()
     assert one == math.inf and two == -math.inf and math.isnan(three)
+
+
+def test_rows_from_before_a_column_was_added_have_nulls_there(store):
+    about = {"metric": "mig", "part": "score", "factor": None, "value": 0.5, "seconds": 0.1}
+    for key in ("new", "old"):
+        store.write_part("scores", key, {**keys(key), **about, "reason": "why", "stream": ""})
+    file = store.path("tables", "scores", "old.parquet")
+    pq.write_table(pq.read_table(file).drop_columns(["reason"]), file)
+    rows = store.read("scores")
+    assert rows.schema.equals(schema("scores"))
+    assert dict(zip(*(rows[name].to_pylist() for name in ("model_id", "reason")), strict=True)) == {
+        "new": "why",
+        "old": None,
+    }
+    assert store.read("scores", ["reason", "model_id"]).sort_by("model_id")[
+        "reason"
+    ].to_pylist() == [
+        "why",
+        None,
+    ]
+    store.merge("scores", "some", ["old", "new"])
+    assert store.read("scores").num_rows == 2

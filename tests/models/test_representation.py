@@ -11,7 +11,6 @@ from models.representation import (
     TRAVERSAL,
     Unsupervised,
     encode,
-    grid_png,
     reconstructions,
     traversal,
     unsupervised,
@@ -130,19 +129,3 @@ def test_reconstructions_stand_below_the_images():
         for row, shown in ((0, images), (1, decoded)):
             difference = cell(canvas, row, column) - 255.0 * shown[column, 0]
             assert np.abs(difference).max() <= 1
-
-
-@pytest.mark.parametrize("channels", [1, 3])
-def test_a_grid_survives_the_round_trip(channels):
-    levels = np.random.default_rng(0).integers(0, 256, size=(2, 3, channels, 5, 7))
-    canvas = opened(grid_png((levels / 255).astype(np.float32), gap=1)).reshape(11, 23, channels)
-    for row in range(2):
-        for column in range(3):
-            found = canvas[row * 6 : row * 6 + 5, column * 8 : column * 8 + 7]
-            np.testing.assert_array_equal(found.transpose(2, 0, 1), levels[row, column])
-    assert (canvas[5] == 255).all() and (canvas[:, 7] == 255).all()
-
-
-def test_values_outside_the_range_are_clipped():
-    shown = opened(grid_png(np.array([-1.0, 2.0], np.float32).reshape(1, 2, 1, 1, 1), gap=0))
-    assert shown.tolist() == [[0, 255]]

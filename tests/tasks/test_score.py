@@ -7,27 +7,31 @@ import torch
 from torch import nn
 
 import tasks.score
+from data.protocol import Grid
 from infra.store import Store
 from metrics import METRICS
+from metrics.evaluate import evaluate
+from metrics.inputs import Score
 from tasks.score import _groups, prepare_inputs, score_model
-from tasks.settings import Metrics, Model, ScoringOrder
+from tasks.settings import DataChoice, Metrics, Model, ScoringOrder
 
 SETTINGS = Metrics(points=400, test_points=150, group_size=8)
+DATA = DataChoice(name="made_up")
 MODEL = Model(
     *("made_up", "user", "beta_vae", 4.0, 0, "paper", 4, 50, 4),
     *(1e-3, 0.9, 0.999, 1e-8, "float32"),
 )
 
 
-@dataclass
-class FactorsAsImages:
+@dataclass(frozen=True)
+class FactorsAsImages(Grid):
     """A data set whose images hold the factors' values, and how many were asked for."""
 
-    name = "made_up"
-    source = "user"
-    channels = 1
-    factor_names = ("shape", "size", "hue")
-    factor_sizes = (3, 4, 5)
+    name: str = "made_up"
+    source: str = "user"
+    channels: int = 1
+    factor_names: tuple[str, ...] = ("shape", "size", "hue")
+    factor_sizes: tuple[int, ...] = (3, 4, 5)
     asked: list[int] = field(default_factory=list)
 
     def images(self, factors, stream):
@@ -52,13 +56,13 @@ class ReadsFactors(nn.Module):
 @pytest.fixture
 def images_of(monkeypatch) -> FactorsAsImages:
     images_of = FactorsAsImages()
-    monkeypatch.setattr(tasks.score, "data_set", lambda name: images_of)
+    monkeypatch.setattr(tasks.score, "load", lambda choice: images_of)
     monkeypatch.setattr(tasks.score, "load_model", lambda model, store: ReadsFactors(mixing=0.4))
     return images_of
 
 
 def order(folder, *names: str) -> ScoringOrder:
-    return ScoringOrder(str(folder), SETTINGS.model_copy(update={"names": names or METRICS}))
+    return ScoringOrder(str(folder), DATA, SETTINGS.model_copy(update={"names": names or METRICS}))
 
 
 def numbers(folder, *names: str) -> dict[tuple[str, str, str | None], float]:
@@ -177,3 +181,37 @@ def test_groups_share_the_factor_they_name_and_no_other(images_of):
         shared = (others == others[:, :1]).all(1).mean()  # by chance: many ** -(size - 1)
         chance = many ** -(size - 1.0)
         assert abs(shared - chance) < 5 * np.sqrt(chance / len(others))
+
+
+def test_pictures_without_factors_are_scored_by_a_reason(images_of, tmp_path, monkeypatch):
+    unlabelled = replace(images_of, factor_names=(), factor_sizes=())
+    monkeypatch.setattr(tasks.score, "load", lambda choice: unlabelled)
+    assert score_model(MODEL, order(tmp_path)) == "scored"
+    rows = Store(tmp_path).read("scores").to_pylist()
+    assert [(row["metric"], row["part"], row["value"]) for row in rows] == [
+        (name, "score", None) for name in METRICS
+    ]
+    assert {row["reason"] for row in rows} == {"the pictures have no factors"}
+    assert images_of.asked == [] and score_model(MODEL, order(tmp_path)) == "done"
+
+
+def test_a_metric_that_cannot_be_computed_says_why_and_the_others_stand(
+    images_of, tmp_path, monkeypatch
+):
+    def fails(name, inputs, rng):
+        if name == "mig":
+            raise ValueError("factors:\n one value")
+        return evaluate(name, inputs, rng)
+
+    monkeypatch.setattr(tasks.score, "evaluate", fails)
+    assert score_model(MODEL, order(tmp_path)) == "scored"
+    reasons = {row["metric"]: row["reason"] for row in Store(tmp_path).read("scores").to_pylist()}
+    assert reasons.pop("mig") == "factors: one value"
+    assert set(reasons.values()) == {""} and set(reasons) == set(METRICS) - {"mig"}
+
+
+def test_a_value_that_is_no_number_is_null_with_a_reason(images_of, tmp_path, monkeypatch):
+    monkeypatch.setattr(tasks.score, "evaluate", lambda *_: [Score("score", float("nan"))])
+    score_model(MODEL, order(tmp_path, "mig"))
+    (row,) = Store(tmp_path).read("scores").to_pylist()
+    assert row["value"] is None and row["reason"]

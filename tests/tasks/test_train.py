@@ -6,7 +6,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +20,11 @@ from infra.store import Store
 from models import METHODS
 from models.representation import encode
 from models.training import Training
-from tasks.settings import Model, TrainingOrder
+from tasks import data_sets
+from tasks.settings import DataChoice, Model, TrainingOrder
+from tasks.settings import Training as TrainingSettings
 from tasks.streams import stream
-from tasks.train import data_set, load_model, train_model
+from tasks.train import load_model, train_model
 
 ROOT = Path(__file__).parents[2]
 MODEL = Model(
@@ -38,14 +40,19 @@ def cache() -> Iterator[None]:
     """dSprites, drawn for these tests, where also their child processes find it."""
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv("TOLSTOY_DATA", folder)
-        data_set.cache_clear()
+        data_sets.load.cache_clear()
         dsprites.load(Path(folder))
         yield
-        data_set.cache_clear()
+        data_sets.load.cache_clear()
 
 
-def order(folder: Path, seconds: float = 1e9) -> TrainingOrder:
-    return TrainingOrder(str(folder), PROBE, 20, seconds)
+def order(
+    folder: Path, seconds: float = 1e9, steps: int | None = None, log_every: int = 20
+) -> TrainingOrder:
+    settings = TrainingSettings(
+        log_every=log_every, checkpoint_seconds=seconds, checkpoint_steps=steps
+    )
+    return TrainingOrder(str(folder), DataChoice(name="dsprites"), PROBE, settings)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -76,7 +83,7 @@ def test_everything_is_written(undisturbed):
     store = Store(undisturbed)
     assert store.names("models", MODEL.id) == ["model.json", "weights.safetensors"]
     assert store.names("tables") == sorted(WRITTEN)
-    assert store.read_json("models", MODEL.id, "model.json") == {**asdict(MODEL), "channels": 1}
+    assert store.read_json("models", MODEL.id, "model.json") == {**MODEL.identity, "channels": 1}
     row = outcome(undisturbed)
     assert {name: row[name] for name in MODEL.keys} == MODEL.keys
     assert (row["status"], row["reason"], row["steps"]) == ("trained", "", 50)
@@ -97,7 +104,7 @@ def test_everything_is_written(undisturbed):
 
 
 def test_the_representation_is_what_the_stored_weights_say_of_the_probe(undisturbed):
-    store, images_of = Store(undisturbed), data_set("dsprites")
+    store, images_of = Store(undisturbed), data_sets.load(DataChoice(name="dsprites"))
     draws = stream("probe", "dsprites")
     places = draws.integers(int(np.prod(images_of.factor_sizes)), size=PROBE)
     factors = np.stack(np.unravel_index(places, images_of.factor_sizes), axis=1)
@@ -129,8 +136,7 @@ def test_a_model_whose_row_was_merged_is_done(undisturbed, tmp_path):
 def test_two_stores_get_the_same_bytes(undisturbed, tmp_path):
     torch.manual_seed(99)  # what happens around a model does not matter
     np.random.seed(99)
-    seldom = replace(order(tmp_path, 1e-9), log_every=7)
-    assert train_model(MODEL, seldom) == "trained"
+    assert train_model(MODEL, order(tmp_path, 1e-9, log_every=7)) == "trained"
     assert weights(tmp_path) == weights(undisturbed)
     files = {"representations", "pictures"}
     for table in files:
@@ -268,9 +274,33 @@ def test_a_damaged_checkpoint_only_costs_its_steps(damage, undisturbed, tmp_path
             "torn inside": whole[:3000] + b"\xff" * 200 + whole[3200:],
         }[damage]
     Store(tmp_path).write_bytes(torn, "models", MODEL.id, "checkpoint.pt")
+    assert not Store(tmp_path).exists("models", MODEL.id, "checkpoint-before.pt")
     assert train_model(MODEL, order(tmp_path)) == "trained"
     assert weights(tmp_path) == weights(undisturbed)
     assert Store(tmp_path).read("curves").equals(Store(undisturbed).read("curves"))
+
+
+def test_the_checkpoint_before_a_damaged_one_is_gone_on_from(undisturbed, tmp_path, monkeypatch):
+    whole = interrupted(MODEL, tmp_path, monkeypatch, chunks=2)
+    Store(tmp_path).write_bytes(whole[:-1] + b"!", "models", MODEL.id, "checkpoint.pt")
+    steps, optimise = [], Training.optimise
+    monkeypatch.setattr(
+        Training, "optimise", lambda self, step: (steps.append(step), optimise(self, step))[1]
+    )
+    assert train_model(MODEL, order(tmp_path)) == "trained"
+    assert steps == list(range(20, 50)), "the damaged one was of step 40, the one before of 20"
+    assert weights(tmp_path) == weights(undisturbed)
+    assert not list(tmp_path.rglob("checkpoint*"))
+
+
+@pytest.mark.parametrize(("every", "saved"), [(20, 2), (40, 1), (None, 0)])
+def test_checkpoints_come_after_so_many_steps(every, saved, tmp_path, monkeypatch):
+    count = []
+    monkeypatch.setattr(
+        tasks.checkpoints.Checkpoints, "save", lambda self, content: count.append(1)
+    )
+    train_model(MODEL, order(tmp_path, steps=every))
+    assert len(count) == saved
 
 
 def test_a_diverged_model_is_a_row_with_its_reason(tmp_path):

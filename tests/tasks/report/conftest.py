@@ -47,7 +47,7 @@ class Grid:
         return {
             "name": self.name,
             "about": self.about,
-            "data": list(self.data),
+            "data": [{"name": name, "source": "redrawn"} for name in self.data],
             "methods": {method: list(swept) for method, swept in self.methods.items()},
             "seeds": self.seeds,
             "architecture": "paper",
@@ -106,7 +106,7 @@ def _fill_cell(
                 ("train_accuracy", None, 9.0),
             ]
             rows["scores"] += [
-                {**keys, **about, "part": part, "factor": factor, "value": number}
+                {**keys, **about, "part": part, "factor": factor, "value": number, "reason": ""}
                 for part, factor, number in beside
             ]
         if grid.curves:

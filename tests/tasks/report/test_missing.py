@@ -63,7 +63,7 @@ def without(*tables: str) -> Callable[[Store], None]:
     return remove
 
 
-CASES: dict[str, tuple[Grid, Callable[[Store], None], tuple[str, ...]]] = {
+CASES: dict[str, tuple[Grid, Callable[[Store], object], tuple[str, ...]]] = {
     "no UDR": (
         SMALL,
         without("ranks"),
@@ -88,6 +88,14 @@ CASES: dict[str, tuple[Grid, Callable[[Store], None], tuple[str, ...]]] = {
         SMALL,
         lambda store: blank_column(store, "scores", "value", float("nan")),
         ("No supervised scores yet.",),
+    ),
+    "pictures without factors": (
+        SMALL,
+        lambda store: (
+            blank_column(store, "scores", "value", None),
+            blank_column(store, "scores", "reason", "the pictures have no factors"),
+        ),
+        ("No MIG, FactorVAE score for 8 models on dSprites", "the pictures have no factors."),
     ),
     "scores are infinite": (
         SMALL,

@@ -1,0 +1,21 @@
+"""MPI3D-realistic (Gondal et al., 2019): a robot arm that holds an object, rendered well."""
+
+from pathlib import Path
+
+from data import mpi3d
+from data.official.published import Published
+from data.pixels import Progress
+from data.protocol import Source
+from data.stored import StoredGrid
+
+DESCRIPTION = mpi3d.described("mpi3d_realistic")
+SOURCES: tuple[Source, ...] = ("official",)
+PUBLISHED: dict[Source, Published] = {
+    "official": mpi3d.published("mpi3d_realistic", "59a6225b88b635365f70c91b3e52f70f")
+}
+FILES: dict[Source, str] = {"official": PUBLISHED["official"].ready}
+
+
+def load(cache: Path, source: Source = "official", progress: Progress | None = None) -> StoredGrid:
+    """The official pictures, which have been fetched before."""
+    return mpi3d.load(DESCRIPTION, PUBLISHED["official"], cache)

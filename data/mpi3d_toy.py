@@ -1,0 +1,21 @@
+"""MPI3D-toy (Gondal et al., 2019): a robot arm that holds an object, rendered simply."""
+
+from pathlib import Path
+
+from data import mpi3d
+from data.official.published import Published
+from data.pixels import Progress
+from data.protocol import Source
+from data.stored import StoredGrid
+
+DESCRIPTION = mpi3d.described("mpi3d_toy")
+SOURCES: tuple[Source, ...] = ("official",)
+PUBLISHED: dict[Source, Published] = {
+    "official": mpi3d.published("mpi3d_toy", "55889cb7c7dfc655d6e0277beee88868")
+}
+FILES: dict[Source, str] = {"official": PUBLISHED["official"].ready}
+
+
+def load(cache: Path, source: Source = "official", progress: Progress | None = None) -> StoredGrid:
+    """The official pictures, which have been fetched before."""
+    return mpi3d.load(DESCRIPTION, PUBLISHED["official"], cache)

@@ -1,0 +1,148 @@
+"""A user's own data: an array of pictures with or without a table of factors, or a folder.
+
+The first load prepares three files, which later loads map: the pictures as 64x64 pixels, the
+factors as positions on their scales, and, last, the facts, without which the other two mean
+nothing. Their names hold a hash of what was given: paths, sizes and times, so that files that
+changed are prepared anew. What is in them is hashed too, as the `content` of the data set.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from data import cache as data_cache
+from data import pixels
+from data.own import factors
+from data.own.files import OwnFiles, fingerprint
+from data.own.table import Table
+from data.pictures import Pictures
+from data.pixels import SIDE, Pixels, Progress
+from data.protocol import Factors
+from infra.errors import WrongInput
+
+__all__ = ["OwnFiles", "Table", "load"]
+
+VERSION = 1  # raise it when the same files give other pixels, factors or facts
+HASHED_AT_ONCE = 2**10  # pictures
+
+
+def load(name: str, files: OwnFiles, cache: Path, progress: Progress | None = None) -> Table:
+    """The data set, prepared in the folder `cache` if it is not there or the files changed."""
+    given = fingerprint(files)
+    prepared = _Prepared(cache / f"own-{VERSION}-{given}")
+
+    def write(file: BinaryIO) -> None:
+        facts = _prepare(files, prepared, progress)
+        if fingerprint(files) != given:
+            prepared.forget()
+            raise WrongInput("data", "files that changed meanwhile", "files that stay as they are")
+        file.write(_sealed(facts))
+
+    data_cache.prepare(prepared.facts, lambda _: prepared.is_whole(), write)
+    return prepared.table(name)
+
+
+class _Prepared:
+    """The three files of one data set in the cache."""
+
+    def __init__(self, start: Path) -> None:
+        self.facts = start.with_name(f"{start.name}.facts")
+        self.pixels = start.with_name(f"{start.name}.pixels")
+        self.factors = start.with_name(f"{start.name}.factors")
+
+    def is_whole(self) -> bool:
+        """Whether all that the facts promise is there."""
+        try:
+            facts = _unsealed(self.facts.read_bytes())
+        except FileNotFoundError:
+            return False
+        if facts is None or not pixels.seems_whole(self.pixels, _pixels_shape(facts)):
+            return False
+        return not facts["names"] or pixels.seems_whole(self.factors, _factors_shape(facts))
+
+    def table(self, name: str) -> Table:
+        """The files, mapped."""
+        facts = _unsealed(self.facts.read_bytes())
+        if facts is None:
+            raise WrongInput("data cache", f"{self.facts} damaged", "a disk that keeps its files")
+        factors: Factors = np.empty((facts["count"], 0), np.int64)
+        if facts["names"]:
+            factors = pixels.mapped(self.factors, _factors_shape(facts)).view(np.int64)[..., 0]
+        return Table(
+            name=name,
+            source="user",
+            channels=facts["channels"],
+            factor_names=tuple(facts["names"]),
+            factor_sizes=tuple(facts["sizes"]),
+            content=facts["content"],
+            pixels=pixels.mapped(self.pixels, _pixels_shape(facts)),
+            factors=factors,
+        )
+
+    def forget(self) -> None:
+        """Remove what was written for a source that is no more."""
+        self.pixels.unlink(missing_ok=True)
+        self.factors.unlink(missing_ok=True)
+
+
+def _prepare(files: OwnFiles, prepared: _Prepared, progress: Progress | None) -> dict[str, Any]:
+    """Write pixels and factors; the facts about them. The factors are read first: it is quick."""
+    pictures = _pictures(files)
+    table = factors.read(files, pictures.count)
+    facts: dict[str, Any] = {
+        "count": pictures.count,
+        "channels": pictures.channels,
+        "names": table.names,
+        "sizes": [len(values) for values in table.values],
+    }
+    seen = pixels.prepared(prepared.pixels, _pixels_shape(facts), pictures.blocks, progress)
+    if table.names:
+        bytes_ = table.codes.view(np.uint8).reshape(_factors_shape(facts))
+        pixels.prepared(prepared.factors, _factors_shape(facts), lambda: [bytes_])
+    return facts | {"content": _content(seen, table)}
+
+
+def _pictures(files: OwnFiles) -> Pictures:
+    if files.folder is not None:
+        from data.own import folder
+
+        return folder.read(files.path("folder"))
+    from data.own import arrays
+
+    return arrays.read(files.path("images"))
+
+
+def _content(seen: Pixels, table: factors.FactorTable) -> str:
+    """The same for the same pictures and labels, wherever and in whatever format they are."""
+    hash_ = hashlib.sha256(json.dumps([seen.shape, table.names, table.values]).encode())
+    for start in range(0, len(seen), HASHED_AT_ONCE):
+        hash_.update(seen[start : start + HASHED_AT_ONCE].tobytes())
+    hash_.update(table.codes.tobytes())
+    return hash_.hexdigest()[:16]
+
+
+def _sealed(facts: dict[str, Any]) -> bytes:
+    text = json.dumps(facts).encode()
+    return hashlib.sha256(text).hexdigest().encode() + b"\n" + text
+
+
+def _unsealed(sealed: bytes) -> dict[str, Any] | None:
+    """The facts, or None if they are not as they were written."""
+    seal, _, text = sealed.partition(b"\n")
+    if seal != hashlib.sha256(text).hexdigest().encode():
+        return None
+    facts: dict[str, Any] = json.loads(text)
+    return facts
+
+
+def _pixels_shape(facts: dict[str, Any]) -> tuple[int, ...]:
+    return facts["count"], facts["channels"], SIDE, SIDE
+
+
+def _factors_shape(facts: dict[str, Any]) -> tuple[int, ...]:
+    return facts["count"], len(facts["names"]), 8

@@ -1,0 +1,105 @@
+"""A user's table of factors: discrete values of any kind become positions on sorted scales."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data.own import tables
+from data.own.files import OwnFiles
+from data.own.tables import Columns
+from data.protocol import Factors
+from data.reading import reading
+from infra.errors import WrongInput
+
+FIELD = "data.factors"
+MOST_VALUES = 100  # more are refused if they are real numbers or words and hardly any comes twice
+DISCRETE = "whole numbers, true or false, words, or real numbers with few values"
+
+Column = NDArray[Any]
+Value = int | float | str
+
+
+@dataclass(frozen=True)
+class FactorTable:
+    """Names, sorted values, and where on its scale each row's value stands: (rows, factors)."""
+
+    names: list[str]
+    values: list[list[Value]]
+    codes: Factors
+
+
+def read(files: OwnFiles, count: int) -> FactorTable:
+    """The factors of `count` pictures: as given, else those beside the images, else none."""
+    if files.images is not None:
+        path = files.path("images" if files.factors is None else "factors")
+        with reading(FIELD, path.name, tables.READABLE):
+            columns = tables.read(path, count, needed=files.factors is not None)
+            return _table(columns, count)
+    return _table([], count)
+
+
+def _table(columns: Columns, count: int) -> FactorTable:
+    names = [name for name, _ in columns]
+    for name in names:
+        if not name or names.count(name) > 1:
+            raise WrongInput(FIELD, f"columns named {', '.join(map(repr, names))}", "unique names")
+    values, codes = [], np.empty((count, len(columns)), np.int64)
+    for place, (name, column) in enumerate(columns):
+        scale, codes[:, place] = _discrete(name, column)
+        values.append(scale)
+    return FactorTable(names, values, codes)
+
+
+def _discrete(name: str, column: Column) -> tuple[list[Value], NDArray[np.intp]]:
+    """The sorted values of a column, and the position of each row's."""
+    if column.dtype.kind not in "biufUSO":
+        raise WrongInput(FIELD, f"{column.dtype} in column {name}", DISCRETE)
+    if column.dtype.kind == "O":
+        column = _words(name, column)
+    if column.dtype.kind == "S":
+        column = np.char.decode(column, "utf-8")
+    if column.dtype.kind == "f" and not (finite := np.isfinite(column)).all():
+        row = int(np.argmin(finite))
+        found = f"{column[row]} in column {name}, row {row} (rows count from 0)"
+        raise WrongInput(FIELD, found, "a value in every row")
+    values, codes = np.unique(column, return_inverse=True)
+    if len(values) > MOST_VALUES and 2 * len(values) > len(column):
+        _refuse_if_no_factor(name, values)
+    return [_plain(value) for value in values], codes
+
+
+def _words(name: str, column: Column) -> Column:
+    """A column of objects: words, or truth values of which some are missing."""
+    for row, value in enumerate(column):
+        if value is None or (isinstance(value, float) and math.isnan(value)):
+            found = f"nothing in column {name}, row {row} (rows count from 0)"
+            raise WrongInput(FIELD, found, "a value in every row")
+        if not isinstance(value, str | bytes | bool):
+            raise WrongInput(FIELD, f"a {type(value).__name__} in column {name}", DISCRETE)
+    return np.array([v.decode() if isinstance(v, bytes) else v for v in column])
+
+
+def _refuse_if_no_factor(name: str, values: Column) -> None:
+    """Called for a column in which most rows have a value of their own."""
+    if values.dtype.kind == "U":
+        found = f"{len(values)} different words in column {name}"
+        raise WrongInput(FIELD, found, "words that are shared by rows (drop columns of names)")
+    if values.dtype.kind == "f" and (values != np.rint(values)).any():
+        raise WrongInput(
+            FIELD,
+            f"{len(values)} different real numbers in column {name}, which is continuous",
+            "discrete values, as from np.digitize(x, np.quantile(x, [0.25, 0.5, 0.75]))",
+        )
+
+
+def _plain(value: Any) -> Value:
+    """The value itself, not its type: 1, 1.0 and true are one, and so are all precisions of 0.1."""
+    if isinstance(value, np.str_):
+        return str(value)
+    real = float(str(value)) if isinstance(value, np.floating) else value
+    return int(value) if real == int(real) else float(real)

@@ -1,0 +1,78 @@
+"""A user's pictures in a Parquet file: a column of encoded ones, as Hugging Face writes them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from data import pictures
+from data.pictures import Pictures
+from data.pixels import Pixels
+from data.reading import reading, shown
+from infra.errors import WrongInput
+
+FIELD = "data.images"
+READABLE = "a whole Parquet file"
+COLUMNS = ("image", "images")
+AT_ONCE = 64  # rows
+
+
+def read(path: Path) -> Pictures:
+    """The pictures: grey if all of them are, else coloured."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        count, column = file.metadata.num_rows, _column(path, file.schema_arrow)
+    are_grey = [_is_grey(encoded, row) for row, encoded in enumerate(_encoded(path, column))]
+    if not count or len(are_grey) != count:
+        raise WrongInput(FIELD, f"no pictures in {shown(path.name)}", "at least one picture")
+    channels = 1 if all(are_grey) else 3
+
+    def draw(numbered: tuple[int, bytes]) -> Pixels:
+        row, encoded = numbered
+        with pictures.opened(io.BytesIO(encoded), FIELD, f"row {row}") as image:
+            return pictures.drawn(image, channels)
+
+    def blocks() -> Iterator[Pixels]:
+        with reading(FIELD, path.name, READABLE):
+            yield from pictures.in_blocks(enumerate(_encoded(path, column)), draw)
+
+    return Pictures(count, channels, blocks)
+
+
+def _column(path: Path, schema: Any) -> str:
+    import pyarrow as pa
+
+    for name in COLUMNS:
+        if name not in schema.names:
+            continue
+        kind = schema.field(name).type
+        if pa.types.is_struct(kind) and kind.get_field_index("bytes") >= 0:
+            kind = kind.field("bytes").type
+        if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+            return name
+        raise WrongInput(FIELD, f"{name} of type {kind}", "encoded pictures: bytes, as in a .png")
+    found = f"no image in {shown(path.name)} (it holds {', '.join(schema.names)})"
+    raise WrongInput(FIELD, found, "a column named image or images")
+
+
+def _encoded(path: Path, column: str) -> Iterator[bytes]:
+    """The column's pictures, a few rows in memory at a time."""
+    import pyarrow.parquet as pq
+
+    row = 0
+    with pq.ParquetFile(path, pre_buffer=False) as file:
+        for batch in file.iter_batches(AT_ONCE, columns=[column]):
+            for cell in batch.column(0).to_pylist():
+                encoded = cell.get("bytes") if isinstance(cell, dict) else cell
+                if encoded is None:
+                    raise WrongInput(FIELD, f"nothing in row {row}", "a picture in every row")
+                yield encoded
+                row += 1
+
+
+def _is_grey(encoded: bytes, row: int) -> bool:
+    with pictures.opened(io.BytesIO(encoded), FIELD, f"row {row}") as image:
+        return image.mode in pictures.GREY

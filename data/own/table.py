@@ -1,0 +1,132 @@
+"""Pictures with a table of their factors, in which combinations may be missing or repeated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data.pixels import Pixels, as_floats
+from data.protocol import Description, Factors, Images
+from infra.errors import WrongInput
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Table(Description):
+    """A user's pictures, (rows, channels, 64, 64), and `factors`, (rows, factors).
+
+    Rows are equally likely. Unlabelled pictures have no factors: any row fits any request.
+    """
+
+    pixels: Pixels
+    factors: Factors
+
+    def sample(self, count: int, stream: np.random.Generator) -> Factors:
+        """The factors of rows drawn uniformly, with replacement."""
+        return self.factors[stream.integers(len(self.factors), size=count)]
+
+    def sample_groups(
+        self, count: int, size: int, stream: np.random.Generator
+    ) -> tuple[Factors, Factors]:
+        """A factor, a row, then rows that share its value of that factor, all uniform."""
+        if not self.factor_names:
+            raise WrongInput("data.factors", "none", "a table, as groups share a factor's value")
+        fixed = stream.integers(len(self.factor_names), size=count)
+        rows = stream.integers(len(self.factors), size=count)
+        places = self._values.draw(self._numbers[rows, fixed], size, stream)
+        return self.factors[places // len(self.factor_names)], fixed
+
+    def images(self, factors: Factors, stream: np.random.Generator) -> Images:
+        """For each row of `factors` one of the pictures with exactly these values."""
+        if not self.factor_names:
+            return as_floats(self.pixels, stream.integers(len(self.pixels), size=len(factors)))
+        rows = self._combinations.draw(self._ranks.of(factors), 1, stream)[:, 0]
+        if not np.array_equal(self.factors[rows], factors):
+            self._refuse(factors[(self.factors[rows] != factors).any(axis=1)][0])
+        return as_floats(self.pixels, rows)
+
+    def _refuse(self, point: Numbers) -> NoReturn:
+        named = zip(self.factor_names, point.tolist(), strict=True)
+        raise WrongInput(
+            "factor combination",
+            ", ".join(f"{name} {value}" for name, value in named),
+            "combinations that some picture of the table has",
+        )
+
+    @cached_property
+    def _ranks(self) -> Ranks:
+        return Ranks(self.factors, self.factor_sizes)
+
+    @cached_property
+    def _combinations(self) -> Equals:
+        return Equals(self._ranks.of(self.factors))
+
+    @cached_property
+    def _numbers(self) -> Numbers:
+        """The factors, numbered so that no two columns have a value in common."""
+        numbers: Numbers = self.factors + np.cumsum([0, *self.factor_sizes[:-1]])
+        return numbers
+
+    @cached_property
+    def _values(self) -> Equals:
+        return Equals(self._numbers.reshape(-1))
+
+
+class Ranks:
+    """The combinations of a table, numbered in their order without gaps.
+
+    A combination is the digits of one number, as long as that fits 63 bits: columns are taken
+    in runs, and after each the numbers that occur are replaced by their ranks.
+    """
+
+    def __init__(self, factors: Factors, sizes: tuple[int, ...]) -> None:
+        self._runs: list[tuple[slice, Numbers, int, Numbers]] = []
+        ranks = np.zeros(len(factors), np.int64)
+        for columns in _runs(sizes, 2**62 // len(factors)):
+            digits = sizes[columns]
+            weights = np.array([math.prod(digits[i + 1 :]) for i in range(len(digits))], np.int64)
+            numbers = ranks * math.prod(digits) + factors[:, columns] @ weights
+            known = np.unique(numbers)
+            ranks = np.searchsorted(known, numbers)
+            self._runs.append((columns, weights, math.prod(digits), known))
+
+    def of(self, factors: Factors) -> Numbers:
+        """The ranks of combinations that occur; others get the rank of one that does."""
+        ranks = np.zeros(len(factors), np.int64)
+        for columns, weights, span, known in self._runs:
+            numbers = ranks * span + factors[:, columns] @ weights
+            ranks = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
+        return ranks
+
+
+def _runs(sizes: tuple[int, ...], most: int) -> Iterator[slice]:
+    """Neighbouring columns, together while they have at most `most` combinations."""
+    start = 0
+    for end in range(1, len(sizes) + 1):
+        if end == len(sizes) or math.prod(sizes[start : end + 1]) > most:
+            yield slice(start, end)
+            start = end
+
+
+class Equals:
+    """Places of an array by the number that stands there, 0 to k - 1, each at least once."""
+
+    def __init__(self, numbers: Numbers) -> None:
+        # One plain sort of number and place is several times faster than a stable argsort.
+        self._places = np.sort(numbers * len(numbers) + np.arange(len(numbers))) % len(numbers)
+        self._many = np.bincount(numbers)
+        self._first = np.cumsum(self._many) - self._many
+
+    def draw(self, numbers: Numbers, size: int, stream: np.random.Generator) -> Numbers:
+        """For each of `numbers`, `size` of its places, uniform, with replacement."""
+        numbers = numbers[:, None]
+        offset = stream.integers(self._many[numbers], size=(len(numbers), size))
+        places: Numbers = self._places[self._first[numbers] + offset]
+        return places

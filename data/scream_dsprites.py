@@ -1,0 +1,71 @@
+"""Scream-dSprites (Locatello et al., 2019): dSprites that invert a patch of Munch's painting.
+
+Every image is a random 64x64 patch of The Scream, averaged with a random colour; where the sprite
+is, the patch is inverted. With a scan of the painting the pictures are `redrawn`; without one a
+texture of ours stands in for it, as `look-alike`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data import dsprites
+from data.official.painting import THE_SCREAM
+from data.official.published import Published
+from data.pixels import SIDE, Progress
+from data.protocol import DataSet, Factors, Grid, Images, Source
+
+DESCRIPTION = replace(dsprites.DESCRIPTION, name="scream_dsprites", channels=3)
+SOURCES: tuple[Source, ...] = ("redrawn", "look-alike")
+PUBLISHED: dict[Source, Published] = {"redrawn": THE_SCREAM}
+FILES: dict[Source, str] = {"redrawn": THE_SCREAM.ready}
+
+
+@dataclass(frozen=True, eq=False)
+class ScreamDSprites(Grid):
+    """Sprites on patches of `picture` (3, rows, columns), chosen when they are asked for."""
+
+    sprites: DataSet
+    picture: NDArray[np.float32]
+
+    def images(self, factors: Factors, stream: np.random.Generator) -> Images:
+        """The same points look different at every call: only the stream knows the patches.
+
+        As in the study's own code the last row and the last column of the painting are never used.
+        """
+        from data.compose import invert_patches  # compiling takes a moment that only training needs
+
+        count, (_, height, width) = len(factors), self.picture.shape
+        rows = stream.integers(height - SIDE, size=count)
+        columns = stream.integers(width - SIDE, size=count)
+        colours = stream.random((count, 3), dtype=np.float32)
+        sprites = self.sprites.images(factors, stream)
+        images = np.empty((count, 3, SIDE, SIDE), np.float32)
+        invert_patches(self.picture, rows, columns, colours, sprites[:, 0], images)
+        return images
+
+
+def content(cache: Path, source: Source) -> str:
+    """Scans of the painting differ a little, so the study remembers which one it saw."""
+    if source != "redrawn":
+        return ""
+    pixels = THE_SCREAM.pixels(cache, DESCRIPTION.name)
+    return hashlib.sha256(pixels.tobytes()).hexdigest()[:16]
+
+
+def load(cache: Path, source: Source = "redrawn", progress: Progress | None = None) -> DataSet:
+    """The data set, with dSprites drawn into `cache` if it is not there."""
+    from data.look_alikes.scream import texture
+
+    pixels = THE_SCREAM.pixels(cache, DESCRIPTION.name) if source == "redrawn" else texture()
+    planes = np.ascontiguousarray(pixels.transpose(2, 0, 1), dtype=np.float32) / np.float32(255)
+    return ScreamDSprites(
+        **vars(replace(DESCRIPTION, source=source, content=content(cache, source))),
+        sprites=dsprites.load(cache, progress=progress),
+        picture=planes,
+    )

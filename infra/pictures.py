@@ -1,0 +1,27 @@
+"""Pictures as people see them: PNG files made of images between 0 and 1."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+
+
+def grid_png(pictures: Floats, gap: int = 2) -> bytes:
+    """PNG of (rows, columns, channels, height, width) pictures with values from 0 to 1."""
+    from PIL import Image
+
+    rows, columns, channels, height, width = pictures.shape
+    canvas = np.ones((channels, rows * (height + gap) - gap, columns * (width + gap) - gap))
+    for r in range(rows):
+        for c in range(columns):
+            y, x = r * (height + gap), c * (width + gap)
+            canvas[:, y : y + height, x : x + width] = pictures[r, c]
+    levels = (canvas * 255).round().clip(0, 255).astype(np.uint8)
+    image = Image.fromarray(levels[0] if channels == 1 else levels.transpose(1, 2, 0))
+    file = io.BytesIO()
+    image.save(file, "PNG", optimize=False)
+    return file.getvalue()

@@ -1,0 +1,117 @@
+"""Studies over every kind of data: all seven data sets without a file, and the user's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from flows.cli import main
+from flows.spec import read_study
+from infra.store import Store
+from tests.flows.conftest import TINY, tolstoy, write_spec
+
+QUICK: dict[str, Any] = {
+    "methods": {"beta_vae": [1]},
+    "seeds": 2,
+    "training": {**TINY["training"], "steps": 6, "batch_size": 4, "log_every": 3},
+    "metrics": {"names": ["mig", "factor_vae"], "points": 40, "test_points": 8, "group_size": 3},
+    "probe": 32,
+}
+
+
+def by_data(store: Path, table: str, column: str) -> dict[str, set[Any]]:
+    found: dict[str, set[Any]] = {}
+    for row in Store(store).read(table, ["data", column]).to_pylist():
+        found.setdefault(row["data"], set()).add(row[column])
+    return found
+
+
+def test_all_seven_data_sets_train_without_any_file(tmp_path: Path) -> None:
+    seven = [one.name for one in read_study("locatello-2019").data]
+    assert len(seven) == 7
+    spec = write_spec(
+        tmp_path / "seven.yaml",
+        **QUICK,
+        data=[
+            name
+            if name in ("dsprites", "color_dsprites", "noisy_dsprites")
+            else {"name": name, "source": "look-alike"}
+            for name in seven
+        ],
+    )
+    done = tolstoy("run", spec, "--store", tmp_path / "store")
+    assert done.returncode == 0, done.stderr
+    sources = by_data(tmp_path / "store", "models", "source")
+    assert sources == {name: {"redrawn" if name in seven[:3] else "look-alike"} for name in seven}
+    assert by_data(tmp_path / "store", "models", "status") == {n: {"trained"} for n in seven}
+    values = Store(tmp_path / "store").read("scores", ["part", "value"]).to_pylist()
+    headlines = [row["value"] for row in values if row["part"] == "score"]
+    assert len(headlines) == 7 * 2 * 2 and None not in headlines
+    page = (tmp_path / "store" / "report" / "index.html").read_text(encoding="utf-8")
+    assert "look-alike" in page and "drawn to resemble the original" in page
+
+
+@pytest.fixture
+def pictures(tmp_path: Path) -> Path:
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    draws = np.random.default_rng(0)
+    for name in range(9):
+        noise = draws.integers(0, 256, size=(40, 50, 3), dtype=np.uint8)
+        Image.fromarray(noise).save(folder / f"{name}.png")
+    return folder
+
+
+@pytest.fixture
+def arrays(tmp_path: Path) -> Path:
+    draws = np.random.default_rng(1)
+    factors = draws.integers(0, (3, 2), size=(60, 2))  # not a grid: any table
+    images = np.zeros((60, 64, 64, 1), np.uint8)
+    for image, (row, bright) in zip(images, factors, strict=True):
+        image[20 * row : 20 * row + 20] = 100 + 100 * bright
+    np.savez(tmp_path / "bars.npz", images=images, factors=factors, factor_names=["row", "light"])
+    return tmp_path / "bars.npz"
+
+
+def test_own_pictures_are_trained_ranked_and_scored_as_far_as_they_can_be(
+    tmp_path: Path,
+    pictures: Path,
+    arrays: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TOLSTOY_DATA", str(tmp_path / "cache"))
+    data = [{"folder": str(pictures)}, {"images": str(arrays), "name": "bars"}]
+    spec = write_spec(tmp_path / "own.yaml", **QUICK, data=data)
+    store = tmp_path / "store"
+    done = tolstoy("run", spec, "--store", store)
+    assert done.returncode == 0, done.stderr
+    assert by_data(store, "models", "source") == {"pictures": {"user"}, "bars": {"user"}}
+    assert by_data(store, "scores", "reason") == {
+        "pictures": {"the pictures have no factors"},
+        "bars": {""},
+    }
+    assert {"row", "light"} <= by_data(store, "scores", "factor")["bars"]
+    assert set(by_data(store, "ranks", "udr")) == {"pictures", "bars"}
+    page = (store / "report" / "index.html").read_text(encoding="utf-8")
+    assert "the pictures have no factors" in page and "your own data" in page
+
+    before = Store(store).read("models").to_pylist()
+    again = tolstoy("run", spec, "--store", store)
+    assert again.returncode == 0 and "nothing to train" in again.stderr
+    assert Store(store).read("models").to_pylist() == before
+    capsys.readouterr()
+    assert main(["status", str(store)]) == 0, "reads the store alone"
+    assert "pictures-beta_vae-1" in capsys.readouterr().out
+
+    (pictures / "new.png").write_bytes((pictures / "0.png").read_bytes())
+    changed = tolstoy("run", spec, "--store", store)
+    assert changed.returncode == 2 and "data pictures, content" in changed.stderr
+    (pictures / "new.png").write_bytes(b"not a picture")
+    broken = tolstoy("run", spec, "--store", tmp_path / "other")
+    assert broken.returncode == 2 and "new.png" in broken.stderr
+    assert broken.stderr.count("\n") == 1 and not (tmp_path / "other").exists()

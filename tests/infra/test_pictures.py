@@ -1,0 +1,27 @@
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from infra.pictures import grid_png
+
+
+def opened(png: bytes) -> np.ndarray:
+    return np.asarray(Image.open(io.BytesIO(png)))
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_a_grid_survives_the_round_trip(channels):
+    levels = np.random.default_rng(0).integers(0, 256, size=(2, 3, channels, 5, 7))
+    canvas = opened(grid_png((levels / 255).astype(np.float32), gap=1)).reshape(11, 23, channels)
+    for row in range(2):
+        for column in range(3):
+            found = canvas[row * 6 : row * 6 + 5, column * 8 : column * 8 + 7]
+            np.testing.assert_array_equal(found.transpose(2, 0, 1), levels[row, column])
+    assert (canvas[5] == 255).all() and (canvas[:, 7] == 255).all()
+
+
+def test_values_outside_the_range_are_clipped():
+    shown = opened(grid_png(np.array([-1.0, 2.0], np.float32).reshape(1, 2, 1, 1, 1), gap=0))
+    assert shown.tolist() == [[0, 255]]

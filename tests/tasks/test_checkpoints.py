@@ -1,0 +1,61 @@
+"""Whenever the writer dies and whatever is damaged, a whole checkpoint is found if there is one."""
+
+import pytest
+
+from infra.store import Store
+from tasks.checkpoints import BEFORE, NEWEST, Checkpoints
+
+
+@pytest.fixture
+def checkpoints(tmp_path) -> Checkpoints:
+    return Checkpoints(Store(tmp_path), "a")
+
+
+def again(checkpoints: Checkpoints) -> Checkpoints:
+    """As a new process sees them."""
+    return Checkpoints(checkpoints.store, "a")
+
+
+def damage(checkpoints: Checkpoints, name: str) -> None:
+    content = bytearray(checkpoints.store.read_bytes("models", "a", name))
+    content[-1] ^= 1
+    checkpoints.store.write_bytes(bytes(content), "models", "a", name)
+
+
+def test_the_newest_comes_first_and_one_older_is_kept(checkpoints):
+    for content in (b"1", b"2", b"3"):
+        checkpoints.save(content)
+    assert list(again(checkpoints).whole()) == [b"3", b"2"]
+    checkpoints.remove()
+    assert list(again(checkpoints).whole()) == []
+
+
+@pytest.mark.parametrize(("damaged", "left"), [(NEWEST, [b"1"]), (BEFORE, [b"2"])])
+def test_a_damaged_one_is_passed_over_and_pushes_out_no_good_one(checkpoints, damaged, left):
+    checkpoints.save(b"1")
+    checkpoints.save(b"2")
+    damage(checkpoints, damaged)
+    assert list(again(checkpoints).whole()) == left
+    again(checkpoints).save(b"3")
+    assert list(again(checkpoints).whole()) == ([b"3", *left])
+
+
+def test_killed_between_the_two_names_the_one_before_stands(checkpoints, monkeypatch):
+    checkpoints.save(b"1")
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "write_bytes", killed)
+        with pytest.raises(KeyboardInterrupt):
+            checkpoints.save(b"2")
+    assert list(again(checkpoints).whole()) == [b"1"]
+    again(checkpoints).save(b"3")
+    assert list(again(checkpoints).whole()) == [b"3", b"1"]
+
+
+def test_what_is_no_checkpoint_is_not_one(checkpoints):
+    for content in (b"", b"short", bytes(100)):
+        checkpoints.store.write_bytes(content, "models", "a", NEWEST)
+        assert list(again(checkpoints).whole()) == []
