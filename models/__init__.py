@@ -10,7 +10,11 @@ if TYPE_CHECKING:  # torch takes a second to import; names must not
 
 METHODS: tuple[str, ...] = (
     "beta_vae",
+    "annealed_vae",
     "factor_vae",
+    "dip_vae_i",
+    "dip_vae_ii",
+    "beta_tcvae",
 )
 
 
