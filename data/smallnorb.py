@@ -31,7 +31,8 @@ DESCRIPTION = Grid(
 )
 SOURCES: tuple[Source, ...] = ("official", "look-alike")
 LOOK_ALIKE = "smallnorb-look-alike-1.pixels"  # raise the number when the pictures change
-SHAPE = (48_600, 1, SIDE, SIDE)
+PICTURES = 48_600  # ten of each point: one per instance
+SHAPE = (PICTURES, 1, SIDE, SIDE)
 
 
 def _file(part: str, kind: str, size: int, sha256: str) -> RemoteFile:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as jsonlib
-import math
 import os
 from pathlib import Path
 from typing import Annotated, Any
@@ -77,7 +76,7 @@ def _listed(name: str, cache: Path) -> dict[str, Any]:
             {"name": factor, "size": size}
             for factor, size in zip(known.factor_names, known.factor_sizes, strict=True)
         ],
-        "images": math.prod(known.factor_sizes),
+        "images": data.image_count(name),
         "sources": {source: data.at_hand(name, source, cache) for source in data.sources(name)},
         "bytes": sum((cache / file).stat().st_size for file in files),
         "files": files,

@@ -49,6 +49,7 @@ def test_list_tells_of_every_data_set(cache: Path, capsys: pytest.CaptureFixture
     assert rows["dsprites"]["sources"] == {"redrawn": True, "official": False}
     assert rows["dsprites"]["bytes"] == (cache / dsprites.FILE).stat().st_size
     assert rows["dsprites"]["files"] == [dsprites.FILE]
+    assert rows["smallnorb"]["images"] == 48_600
     assert rows["cars3d"]["factors"][0] == {"name": "elevation", "size": 4}
     assert rows["cars3d"]["sources"] == {"official": False, "look-alike": True}
     assert rows["cars3d"]["bytes"] == 0
