@@ -10,14 +10,19 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from models.fast import run
+
 SIDE = 64  # images are SIDE x SIDE
 
 
 class Encoder(nn.Module):
     """Images to the mean and log-variance of a Gaussian per latent."""
 
-    def __init__(self, channels: int, latents: int, architecture: str) -> None:
+    def __init__(
+        self, channels: int, latents: int, architecture: str = "paper", fast: bool = True
+    ) -> None:
         super().__init__()
+        self.fast = fast
         late = {"paper": 4, "library": 2}[architecture]
         self.features = nn.Sequential(
             _halving(channels, 32, 4),
@@ -36,15 +41,16 @@ class Encoder(nn.Module):
         self.logvar = nn.Linear(256, latents)
 
     def forward(self, images: Tensor) -> tuple[Tensor, Tensor]:
-        features = self.features(images)
+        features = run(self.features, images, self.fast)
         return self.mean(features), self.logvar(features)
 
 
 class Decoder(nn.Module):
     """Latents to the logits of a Bernoulli per pixel and channel."""
 
-    def __init__(self, channels: int, latents: int) -> None:
+    def __init__(self, channels: int, latents: int, fast: bool = True) -> None:
         super().__init__()
+        self.fast = fast
         self.layers = nn.Sequential(
             nn.Linear(latents, 256),
             nn.ReLU(),
@@ -61,18 +67,24 @@ class Decoder(nn.Module):
         )
 
     def forward(self, latents: Tensor) -> Tensor:
-        logits: Tensor = self.layers(latents)
-        return logits
+        return run(self.layers, latents, self.fast)
 
 
 class VAE(nn.Module):
-    """Encoder and decoder of one model."""
+    """Encoder and decoder of one model.
 
-    def __init__(self, channels: int, latents: int, architecture: str = "paper") -> None:
+    `fast` is how the layers are computed on a CPU and no part of what the model is: the last bits
+    of the results differ, names and shapes of the weights do not.
+    """
+
+    def __init__(
+        self, channels: int, latents: int, architecture: str = "paper", fast: bool = True
+    ) -> None:
         super().__init__()
         self.channels, self.latents, self.architecture = channels, latents, architecture
-        self.encoder = Encoder(channels, latents, architecture)
-        self.decoder = Decoder(channels, latents)
+        self.fast = fast
+        self.encoder = Encoder(channels, latents, architecture, fast)
+        self.decoder = Decoder(channels, latents, fast)
 
 
 def initialise(module: nn.Module, generator: torch.Generator) -> None:

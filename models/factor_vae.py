@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from models.fast import log_odds
 from models.objective import Code, Objective, Penalty
 
 WIDTH, HIDDEN_LAYERS, SLOPE = 1000, 6, 0.2  # Duan et al. 2020, Table 6b; the released code's depth
@@ -30,12 +31,12 @@ class FactorVAE(Objective):
 
     def penalty(self, code: Code, step: int, generator: torch.Generator) -> Penalty:
         z, shuffled = code.sample, shuffle_latents(code.sample.detach(), generator)
-        logits = self.discriminator(torch.cat([z, shuffled]))
-        joint, factorised = logits[: len(z)], logits[len(z) :]
-        total_correlation = (joint[:, 0] - joint[:, 1]).mean()
-        is_joint = joint.new_zeros(len(z), dtype=torch.long)
-        adversary = 0.5 * functional.cross_entropy(joint, is_joint)
-        adversary = adversary + 0.5 * functional.cross_entropy(factorised, is_joint + 1)
+        rows, first = torch.cat([z, shuffled]), len(z)
+        of_code, of_weights = log_odds(self.discriminator, rows, self.fast)
+        total_correlation = of_code[:first].mean()
+        # The cross-entropy of two classes is minus the log-sigmoid of the right one's log odds.
+        adversary = -0.5 * functional.logsigmoid(of_weights[:first]).mean()
+        adversary = adversary - 0.5 * functional.logsigmoid(-of_weights[first:]).mean()
         return Penalty(code.kl.sum() + self.strength * total_correlation, adversary)
 
     def adversary_optimiser(self) -> torch.optim.Optimizer:

@@ -32,6 +32,7 @@ class Objective(nn.Module):
 
     symbol: ClassVar[str]
     paper_strengths: ClassVar[tuple[float, ...]]
+    fast = True  # whether layers of its own are computed as models/fast.py does
 
     def __init__(self, strength: float, latents: int) -> None:
         super().__init__()

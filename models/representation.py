@@ -14,7 +14,7 @@ from models.objective import gaussian_kl
 from models.training import bernoulli_loss
 
 Floats = NDArray[np.float32]
-BATCH = 256  # encoding is quickest from 64 to 256 images at a time
+BATCH = 64  # at 256, the first layer no longer fits the cache
 INFORMATIVE = 0.01  # nats; Duan et al. 2020, equation 3
 TRAVERSAL = np.linspace(-2.0, 2.0, 9, dtype=np.float32)
 
@@ -67,20 +67,32 @@ def unsupervised(
     return Unsupervised(total / len(images), kl.float().cpu().numpy())
 
 
-@torch.inference_mode()
 def traversal(vae: VAE, start: Floats, kl: Floats) -> tuple[list[int], bytes]:
     """A PNG whose rows move one latent from -2 to 2, by falling KL; uninformative ones greyed."""
+    order, pictures = traversed(vae, start, kl, TRAVERSAL)
+    return order, grid_png(pictures)
+
+
+@torch.inference_mode()
+def traversed(
+    vae: VAE, start: Floats, kl: Floats, values: Floats
+) -> tuple[list[int], NDArray[np.float32]]:
+    """The latents by falling KL, and pictures (latents, values, channels, 64, 64) of each moving.
+
+    Latents that tell nothing are greyed.
+    """
     order = [int(i) for i in np.argsort(-kl, kind="stable")]
-    codes = np.repeat(start[None], len(order) * len(TRAVERSAL), axis=0)
+    codes = np.tile(start, (len(order), len(values), 1))
     for row, latent in enumerate(order):
-        codes[row * len(TRAVERSAL) : (row + 1) * len(TRAVERSAL), latent] = TRAVERSAL
+        codes[row, :, latent] = values
     device = next(vae.parameters()).device
-    pictures = torch.sigmoid(vae.decoder(torch.from_numpy(codes).to(device))).cpu().numpy()
-    pictures = pictures.reshape(len(order), len(TRAVERSAL), *pictures.shape[1:])
+    logits = vae.decoder(torch.from_numpy(codes.reshape(-1, len(start))).to(device))
+    pictures = torch.sigmoid(logits).cpu().numpy()
+    pictures = pictures.reshape(len(order), len(values), *pictures.shape[1:])
     for row, latent in enumerate(order):
         if kl[latent] <= INFORMATIVE:
             pictures[row] = 0.25 * pictures[row] + 0.55
-    return order, grid_png(pictures)
+    return order, pictures
 
 
 @torch.inference_mode()

@@ -11,7 +11,8 @@ import io
 import logging
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from models.architecture import VAE, initialise
 from models.objective import Code, Objective, gaussian_kl
 
 CHUNK = 20  # optimiser steps in one step of the Trainer
+PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
 class CurvePoint(NamedTuple):
@@ -61,12 +63,15 @@ class Training(pl.LightningModule):
         batch: Callable[[int], Tensor],
         noise: Callable[[int], torch.Generator],
         after_chunk: Callable[[Training], None] = lambda training: None,
+        precision: str = "float32",
     ) -> None:
         super().__init__()
         self.automatic_optimization = False
         self.vae, self.objective = vae.to(memory_format=torch.channels_last), objective
         self.recipe, self.batch, self.noise = recipe, batch, noise
         self.after_chunk = after_chunk
+        self.precision = PRECISIONS[precision]
+        objective.fast = vae.fast
         self.curve: list[CurvePoint] = []
         self.done = 0
         self.seconds = 0.0  # spent by earlier attempts, for whoever keeps the time
@@ -107,8 +112,10 @@ class Training(pl.LightningModule):
     def optimise(self, step: int) -> tuple[Tensor, Tensor, Tensor]:
         """One optimiser step; returns loss, reconstruction and KL without waiting for them."""
         images, generator = self.batch(step).to(self.device), self.noise(step)
-        code = encode(self.vae, images, generator)
-        reconstruction = bernoulli_loss(self.vae.decoder(code.sample), images)
+        with self._networks_precision():
+            code = encode(self.vae, images, generator)
+            logits = self.vae.decoder(code.sample)
+        reconstruction = bernoulli_loss(logits.float(), images)
         penalty = self.objective.penalty(code, step, generator)
         loss = reconstruction + penalty.regulariser
         self.vae_optimiser.zero_grad()
@@ -121,6 +128,11 @@ class Training(pl.LightningModule):
             self.adversary_optimiser.step()
         self.vae_optimiser.step()
         return loss.detach(), reconstruction.detach(), code.kl.detach().sum()
+
+    def _networks_precision(self) -> torch.autocast:
+        """In bfloat16 the VAE's layers round; loss, objective, sampling and optimiser never do."""
+        lower = self.precision != torch.float32
+        return torch.autocast(self.device.type, self.precision if lower else None, enabled=lower)
 
     def _record(self, step: int, losses: tuple[Tensor, Tensor, Tensor]) -> None:
         loss, reconstruction, kl = (float(value) for value in losses)
@@ -168,7 +180,7 @@ class Training(pl.LightningModule):
 
 def encode(vae: VAE, images: Tensor, generator: torch.Generator) -> Code:
     """Posterior of a batch and one sample of it."""
-    mean, logvar = vae.encoder(images)
+    mean, logvar = (part.float() for part in vae.encoder(images))
     noise = torch.randn(mean.shape, generator=generator).to(mean.device)
     sample = mean + noise * (0.5 * logvar).exp()
     return Code(mean, logvar, sample, gaussian_kl(mean, logvar).mean(0))
@@ -183,7 +195,7 @@ def bernoulli_loss(logits: Tensor, images: Tensor) -> Tensor:
 def fit(training: Training) -> None:
     """Run what is left of the training."""
     logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _deterministic():
         warnings.simplefilter("ignore")
         trainer = pl.Trainer(
             accelerator="auto",
@@ -193,3 +205,14 @@ def fit(training: Training) -> None:
             deterministic=True,
         )
         trainer.fit(training)
+
+
+@contextmanager
+def _deterministic() -> Iterator[None]:
+    """The Trainer's deterministic=True while this lasts: it would leave the switch on for good."""
+    before = torch.are_deterministic_algorithms_enabled()
+    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before, warn_only=warn_only)

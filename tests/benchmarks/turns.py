@@ -23,6 +23,7 @@ class Side:
 
     def __init__(self, module: str, arguments: Sequence[str], worker: bool) -> None:
         """With the environment of the application's workers, or one thread and no more."""
+        self.module = module
         bare = {name: value for name, value in os.environ.items() if name not in WORKER}
         self.process = subprocess.Popen(
             [sys.executable, "-m", module, *arguments],
@@ -37,7 +38,7 @@ class Side:
         assert self.process.stdout
         line = self.process.stdout.readline()
         if not line:
-            raise RuntimeError(f"{self.process.args} ended with {self.process.wait()}")
+            raise RuntimeError(f"{self.module} ended with {self.process.wait()}")
         return [float(word) for word in line.split()]
 
     def turn(self) -> list[float]:
@@ -74,6 +75,8 @@ def take_turns(sides: Sequence[Side], turns: int) -> list[list[list[float]]]:
 
 def compared(name: str, ours: Side, baseline: Side, turns: int, note: str) -> Row:
     """Milliseconds, from the first number of every turn; the ratio is the median of the turns'."""
-    mine, base = ([1e3 * numbers[0] for numbers in said] for said in take_turns((ours, baseline), turns))
+    mine, base = (
+        [1e3 * numbers[0] for numbers in said] for said in take_turns((ours, baseline), turns)
+    )
     ratio = statistics.median(b / m for m, b in zip(mine, base, strict=True))
     return Row(name, statistics.median(mine), statistics.median(base), "ms", ratio, note)

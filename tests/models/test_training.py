@@ -31,7 +31,15 @@ def batch(step: int) -> torch.Tensor:
 
 def training(method="beta_vae", recipe=RECIPE, after_chunk=lambda _: None, batch=batch, **more):
     objective = more.get("objective") or build_objective(method, 4.0, 3)
-    made = Training(VAE(1, 3), objective, recipe, batch, lambda s: seeded(s, 2), after_chunk)
+    made = Training(
+        VAE(1, 3, fast=more.get("fast", True)),
+        objective,
+        recipe,
+        batch,
+        lambda s: seeded(s, 2),
+        after_chunk,
+        precision=more.get("precision", "float32"),
+    )
     made.initialise(seeded(0, 3))
     return made
 
@@ -167,6 +175,61 @@ def test_training_lowers_the_loss():
     made = training()
     fit(made)
     assert made.curve[-1].loss < 0.7 * made.curve[0].loss
+
+
+@pytest.mark.parametrize("method", ["beta_vae", "factor_vae"])
+def test_fast_layers_train_like_torchs_own(method):
+    recipe = Recipe(20, 1e-3, 0.9, 0.999, 1e-8, 1)
+    quick, plain = training(method, recipe), training(method, recipe, fast=False)
+    fit(quick)
+    fit(plain)
+    found, expected = (np.array(made.curve, dtype=float)[:, 1:3] for made in (quick, plain))
+    np.testing.assert_allclose(found, expected, rtol=1e-2)
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_bfloat16_rounds_in_the_networks_only(fast):
+    exact, rounded = training(fast=fast), training(fast=fast, precision="bfloat16")
+    fit(exact)
+    fit(rounded)
+    first, last = rounded.curve[0], rounded.curve[-1]
+    assert last.loss < 0.7 * first.loss
+    assert first.kl != exact.curve[0].kl
+    assert first.loss == pytest.approx(exact.curve[0].loss, rel=2e-3)
+    assert last.loss == pytest.approx(exact.curve[-1].loss, rel=0.1)
+    moments = [m for state in rounded.vae_optimiser.state.values() for m in state.values()]
+    everything = [*rounded.vae.parameters(), *moments, *rounded.optimise(60)]
+    assert {tensor.dtype for tensor in everything} == {torch.float32}
+    seen = rounded.vae.encoder(batch(0))  # outside of training nothing rounds
+    assert {part.dtype for part in seen} == {torch.float32}
+
+
+def test_an_unknown_precision_is_refused():
+    with pytest.raises(KeyError, match="float8"):
+        training(precision="float8")
+
+
+@pytest.mark.parametrize("before", [(False, False), (True, True)])
+def test_only_deterministic_algorithms_while_it_trains(before):
+    def switches() -> tuple[bool, bool]:
+        return (
+            torch.are_deterministic_algorithms_enabled(),
+            torch.is_deterministic_algorithms_warn_only_enabled(),
+        )
+
+    seen = []
+    torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+    try:
+        recipe = Recipe(1, 1e-3, 0.9, 0.999, 1e-8, 1)
+        fit(training(recipe=recipe, after_chunk=lambda _: seen.append(switches())))
+        assert seen == [(True, False)]
+        assert switches() == before
+        with pytest.raises(Diverged):
+            fit(training(recipe=recipe, objective=Moves(0, math.nan)))
+        assert switches() == before
+    finally:
+        torch.use_deterministic_algorithms(False)
 
 
 class Interrupted(Exception):
