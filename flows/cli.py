@@ -129,6 +129,25 @@ def report(store: str, /) -> int:
 
 
 @app.command
+def show(
+    model_id: Annotated[str, Parameter(help="a model's id, or how it begins")],
+    /,
+    *,
+    store: Annotated[str | None, Parameter(help="where to look [all of studies/]")] = None,
+    out: Annotated[str | None, Parameter(help="folder for the pictures [shown/MODEL_ID]")] = None,
+    gif: Annotated[bool, Parameter(help="also a traversal that moves")] = False,
+    json: Json = False,
+) -> int:
+    """Print what is known of one model and write its traversal and reconstructions as pictures.
+
+    Example: tolstoy show 3f2a --gif
+    """
+    from flows.show import show_model
+
+    return show_model(model_id, store, out, gif, json)
+
+
+@app.command
 def bench(
     name: str,
     /,

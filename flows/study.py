@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from prefect import flow, task
@@ -23,6 +23,7 @@ from flows.reporting import median_rows, renewed_report
 from flows.spec import Study
 from flows.survey import survey
 from flows.sweep import Sweep, Work
+from infra.errors import WrongInput
 from infra.runtime import Workers, running_workers
 from infra.store import Store
 from tasks.data_sets import load
@@ -43,26 +44,40 @@ def _stage(name: str) -> Callable[[Callable[..., Any]], Any]:
     )
 
 
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """What a user can mend is told once, at the end, and not by Prefect as well."""
+    try:
+        yield
+    except WrongInput:
+        _silence()
+        raise
+
+
 @_stage("prepare")
 def prepare(choice: DataChoice, name: str) -> None:
     """Have a data set's cache ready once, before a worker per core asks for it."""
-    load(choice)
+    with _quiet():
+        load(choice)
 
 
 @_stage("train")
 def train(sweep: Sweep, workers: Workers, name: str) -> None:
-    sweep.train(workers, name)
+    with _quiet():
+        sweep.train(workers, name)
 
 
 @_stage("score")
 def score(sweep: Sweep, workers: Workers, name: str, advance: Callable[[], None]) -> None:
-    sweep.score(workers, name)
+    with _quiet():
+        sweep.score(workers, name)
     advance()
 
 
 @_stage("compare")
 def compare(sweep: Sweep, workers: Workers, name: str) -> None:
-    sweep.compare(workers, name)
+    with _quiet():
+        sweep.compare(workers, name)
 
 
 @_stage("report")

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from flows.progress import Progress
 from flows.spec import Study
 from flows.survey import CellSurvey
+from infra.errors import WrongInput
 from infra.runtime import Workers
-from infra.store import Store
+from infra.store import Store, no_room
 from tasks.outcome import write_outcome
 from tasks.settings import Cell, ComparisonOrder, Model, ScoringOrder, TrainingOrder
 
@@ -78,7 +79,10 @@ class Sweep:
         )
         self.progress.start("train")
         calls = [(model, order) for model in one.left]
-        for (model, _), outcome in workers.map(self.work.train, calls):
+        wanted = self.study.training.gpus_per_model
+        gpus = 1.0 if wanted is None else wanted
+        for (model, _), outcome in workers.map(self.work.train, calls, gpus):
+            self._stop_without_room(outcome)
             if isinstance(outcome, Exception):  # its worker was lost again and again
                 write_outcome(model, self.store, "failed", _in_a_line(outcome))
                 outcome = "failed"
@@ -95,6 +99,7 @@ class Sweep:
             self.progress.start("score")
             calls = [(model, order) for model in one.unscored]
             for (model, _), outcome in workers.map(self.work.score, calls):
+                self._stop_without_room(outcome)
                 if isinstance(outcome, Exception):
                     self.progress.fail(f"{model.id} has no scores: {_in_a_line(outcome)}")
                 self.progress.add("score")
@@ -108,9 +113,16 @@ class Sweep:
         models = [model for cell in self.groups[group] for model in cell.models]
         self.progress.start("compare")
         for _, outcome in workers.map(self.work.compare, [(group, models, order)]):
+            self._stop_without_room(outcome)
             if isinstance(outcome, Exception):
                 self.progress.fail(f"{group} is not compared: {_in_a_line(outcome)}")
             self.progress.add("compare")
+
+    def _stop_without_room(self, outcome: object) -> None:
+        """A full disk is no fault of a model's: stop, rather than fail one after the other."""
+        if isinstance(outcome, Exception) and (reason := no_room(outcome)):
+            accepted = "room to write; then the same command goes on"
+            raise WrongInput("store", f"{self.store} ({reason})", accepted)
 
 
 def groups_of(study: Study, cells: Iterable[Cell]) -> dict[str, list[Cell]]:

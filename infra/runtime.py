@@ -69,23 +69,24 @@ def cores() -> int:
 class Workers:
     """Ray tasks on however many cores there are, a bounded number of them in flight."""
 
-    def __init__(self, count: int) -> None:
-        self.count = count
+    def __init__(self, count: int, gpus: float = 0.0) -> None:
+        self.count, self.gpus = count, gpus
         self.stop = threading.Event()
         self._window = threading.BoundedSemaphore(PER_CORE * count)
-        self._remote: dict[Callable[..., Any], Any] = {}
+        self._remote: dict[tuple[Callable[..., Any], float], Any] = {}
         self._lock = threading.Lock()
 
     def map(
-        self, function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]
+        self, function: Callable[..., Any], calls: Iterable[tuple[Any, ...]], gpus: float = 0.0
     ) -> Iterator[tuple[tuple[Any, ...], Any]]:
         """Yield (call, result) as calls end; the result is an exception if its worker was lost.
 
+        `gpus` is what each call is given of a GPU, a tenth say, where there are any.
         Several threads may map at once and share the window.
         """
         import ray
 
-        remote = self._reused(function)
+        remote = self._reused(function, gpus if self.gpus else 0.0)
         todo = iter(calls)
         flying: dict[Any, tuple[Any, ...]] = {}
         more = True
@@ -111,14 +112,15 @@ class Workers:
             for _ in flying:
                 self._window.release()
 
-    def _reused(self, function: Callable[..., Any]) -> Any:
+    def _reused(self, function: Callable[..., Any], gpus: float) -> Any:
         """One remote function for all calls: a fresh one each time makes the queue superlinear."""
         import ray
 
         with self._lock:
-            if function not in self._remote:
-                self._remote[function] = ray.remote(num_cpus=1, max_retries=3)(function)
-            return self._remote[function]
+            if (function, gpus) not in self._remote:
+                options = {"num_cpus": 1, "num_gpus": gpus, "max_retries": 3}
+                self._remote[function, gpus] = ray.remote(**options)(function)
+            return self._remote[function, gpus]
 
 
 def _outcome(reference: Any) -> Any:
@@ -170,7 +172,7 @@ def running_workers(address: str | None = None, count: int | None = None) -> Ite
             logging_level=logging.ERROR,
         )
     try:
-        yield Workers(count)
+        yield Workers(count, ray.cluster_resources().get("GPU", 0.0))
     finally:
         ray.shutdown()
 

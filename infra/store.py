@@ -6,6 +6,7 @@ object store, in one request. A table part is named by its key, so writing twice
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import time
@@ -23,8 +24,19 @@ import pyarrow.parquet as pq
 from infra.errors import WrongInput
 from infra.tables import TABLES, schema
 
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 ABANDONED_SECONDS = 3600  # no part takes an hour to write
 MERGED = "cell-"  # parts that hold the rows of many models begin with this
+
+
+def no_room(error: BaseException) -> str:
+    """What the disk says if it is full or cannot be written; nothing of other errors.
+
+    An error that comes from a Ray worker carries the original as its cause.
+    """
+    error = getattr(error, "cause", None) or error
+    number = error.errno if isinstance(error, OSError) else None
+    return os.strerror(number) if number in NO_ROOM else ""
 
 
 def merged_key(cell: str) -> str:

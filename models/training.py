@@ -192,13 +192,13 @@ def bernoulli_loss(logits: Tensor, images: Tensor) -> Tensor:
     return total / len(images)
 
 
-def fit(training: Training) -> None:
+def fit(training: Training, on_gpu: bool = False) -> None:
     """Run what is left of the training."""
     logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
     with warnings.catch_warnings(), _deterministic():
         warnings.simplefilter("ignore")
         trainer = pl.Trainer(
-            accelerator="auto",
+            accelerator="gpu" if on_gpu else "cpu",
             devices=1,
             max_epochs=1,
             barebones=True,

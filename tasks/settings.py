@@ -57,6 +57,12 @@ class DataChoice(Settings):
         return {name: value for name in type(self).model_fields if (value := getattr(self, name))}
 
 
+NOT_SCIENCE = {
+    *("log_every", "checkpoint_seconds", "checkpoint_steps"),
+    *("fast", "gpus_per_model"),
+}
+
+
 class Training(Settings):
     """Optimisation; the defaults are Table 4 of Locatello et al. 2019."""
 
@@ -66,14 +72,16 @@ class Training(Settings):
     beta1: Annotated[float, Field(ge=0, lt=1)] = 0.9
     beta2: Annotated[float, Field(ge=0, lt=1)] = 0.999
     epsilon: Rate = 1e-8
-    precision: Literal["float32"] = "float32"
+    precision: Literal["float32", "bfloat16"] = "float32"
+    fast: bool = True  # layers lowered by hand for the CPU; the same mathematics
+    gpus_per_model: Annotated[float, Field(ge=0, le=1)] | None = None  # one each, if there are any
     log_every: Positive = 1000
     checkpoint_seconds: Annotated[float, Field(gt=0)] = 120.0
     checkpoint_steps: Positive | None = None  # whichever of the two comes first
 
     def science(self) -> dict[str, Any]:
-        """What changes the numbers; how often something is written down does not."""
-        return self.model_dump(exclude={"log_every", "checkpoint_seconds", "checkpoint_steps"})
+        """What changes the numbers: not how often something is written down, nor where it runs."""
+        return self.model_dump(exclude=NOT_SCIENCE)
 
 
 class Metrics(Settings):

@@ -17,7 +17,7 @@ from safetensors.torch import save as save_weights
 
 import models
 from data.protocol import DataSet
-from infra.store import Store
+from infra.store import Store, no_room
 from models.architecture import VAE
 from models.representation import encode, reconstructions, traversal, unsupervised
 from models.training import CurvePoint, Diverged, Recipe, Training, fit
@@ -48,8 +48,10 @@ def train_model(model: Model, order: TrainingOrder) -> str:
     except Diverged as error:
         return attempt.give_up("diverged", str(error))
     except Exception as error:
+        if no_room(error):  # no fault of the model's: it goes on when there is room again
+            raise
         store.write_bytes(traceback.format_exc().encode(), "models", model.id, "error.txt")
-        return attempt.give_up("failed", f"{type(error).__name__}: {error}")
+        return attempt.give_up("failed", _told(error))
 
 
 class _Attempt:
@@ -65,7 +67,7 @@ class _Attempt:
     def run(self) -> str:
         images_of = load(self.order.data)
         training = self.training = self._resumed(images_of)
-        fit(training)
+        fit(training, on_gpu=_has_gpu(self.order))
         self._keep(training.vae.eval(), training, images_of.channels)
         return "trained"
 
@@ -115,7 +117,7 @@ class _Attempt:
             return images.contiguous(memory_format=torch.channels_last)
 
         training = Training(
-            VAE(images_of.channels, model.latents, model.architecture),
+            VAE(images_of.channels, model.latents, model.architecture, order.training.fast),
             models.build_objective(model.method, model.strength, model.latents),
             Recipe(
                 model.steps,
@@ -128,6 +130,7 @@ class _Attempt:
             batch,
             lambda step: _torch_stream(model.id, "noise", step),
             self._checkpoint_if_due,
+            model.precision,
         )
         training.initialise(_torch_stream(model.id, "init"))
         return training
@@ -157,11 +160,12 @@ class _Attempt:
 
     def _finish(self, status: str, reason: str, **numbers: Any) -> None:
         seconds = time.perf_counter() - self.began
+        device = torch.cuda.get_device_name() if _has_gpu(self.order) else "cpu"
         if self.training:
             numbers["steps"] = self.training.done
             seconds += self.training.seconds
         write_outcome(
-            self.model, self.store, status, reason, seconds=seconds, device=_device(), **numbers
+            self.model, self.store, status, reason, seconds=seconds, device=device, **numbers
         )
         self.checkpoints.remove()
         if status != "failed":
@@ -189,5 +193,13 @@ def _lists(rows: NDArray[np.float32]) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(offsets), flat)
 
 
-def _device() -> str:
-    return torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
+def _told(error: Exception) -> str:
+    """An error in a line; torch's of a full memory do not say so in their type."""
+    text = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    short = isinstance(error, MemoryError | torch.OutOfMemoryError)
+    return f"out of memory ({text})" if short or "can't allocate memory" in text else text
+
+
+def _has_gpu(order: TrainingOrder) -> bool:
+    """Whether this worker was given a GPU, or a part of one, that torch can use."""
+    return order.training.gpus_per_model != 0 and torch.cuda.is_available()

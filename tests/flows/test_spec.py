@@ -113,7 +113,18 @@ def test_every_part_of_the_science_is_in_the_id(change: dict[str, object]) -> No
     assert model(**change).id != model().id
 
 
-@given(st.sampled_from(["log_every", "checkpoint_seconds"]), st.integers(1, 1000))
+@pytest.mark.parametrize(
+    "change", [{"fast": False}, {"gpus_per_model": 0.1}, {"gpus_per_model": 0}]
+)
+def test_where_and_how_it_runs_is_not_in_the_id(change: dict[str, object]) -> None:
+    changed = parse_study({**TINY, "training": {**TINY["training"], **change}})
+    assert ids(changed) == ids(parse_study(TINY))
+    changed.must_extend(parse_study(TINY))
+
+
+@given(
+    st.sampled_from(["log_every", "checkpoint_seconds", "checkpoint_steps"]), st.integers(1, 1000)
+)
 def test_what_is_not_science_is_not_in_the_id(field: str, value: int) -> None:
     changed = parse_study({**TINY, "training": {**TINY["training"], field: value}})
     assert ids(changed) == ids(parse_study(TINY))

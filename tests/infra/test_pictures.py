@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from infra.pictures import grid_png
+from infra.pictures import grid_gif, grid_png
 
 
 def opened(png: bytes) -> np.ndarray:
@@ -25,3 +25,15 @@ def test_a_grid_survives_the_round_trip(channels):
 def test_values_outside_the_range_are_clipped():
     shown = opened(grid_png(np.array([-1.0, 2.0], np.float32).reshape(1, 2, 1, 1, 1), gap=0))
     assert shown.tolist() == [[0, 255]]
+
+
+def test_a_moving_grid_has_its_frames_in_order():
+    frames = np.zeros((3, 1, 2, 1, 8, 8), np.float32)
+    frames[1, 0, 1] = 0.5
+    frames[2] = 1
+    moving = Image.open(io.BytesIO(grid_gif(frames, gap=1)))
+    assert (moving.n_frames, moving.size, moving.info["loop"]) == (3, (17, 8), 0)
+    for frame, (left, right) in enumerate([(0, 0), (0, 128), (255, 255)]):
+        moving.seek(frame)
+        shown = np.asarray(moving.convert("L"))
+        assert (shown[4, 4], shown[4, 13], shown[4, 8]) == (left, right, 255)

@@ -160,13 +160,39 @@ def test_no_model_counts_as_trained_before_the_rest_stands(table, tmp_path, monk
 
     short = replace(MODEL, steps=1)
     monkeypatch.setattr(Store, "write_part", no_room)
-    assert train_model(short, order(tmp_path)) == "failed"
-    row = outcome(tmp_path, short)
-    assert row["status"] == "failed" and "No space left on device" in row["reason"]
+    with pytest.raises(OSError, match="No space left"):  # no fault of the model's
+        train_model(short, order(tmp_path))
+    assert Store(tmp_path).read("models").num_rows == 0
     monkeypatch.undo()
-    Store(tmp_path).drop("models", short.cell, {short.id})
     assert train_model(short, order(tmp_path)) == "trained"
     assert "error.txt" not in Store(tmp_path).names("models", short.id)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        torch.OutOfMemoryError("CUDA out of memory"),
+        RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: 8 bytes"),
+    ],
+)
+def test_a_model_that_is_out_of_memory_says_so(error, tmp_path, monkeypatch):
+    def broken(self, step):
+        raise error
+
+    monkeypatch.setattr(Training, "optimise", broken)
+    assert train_model(MODEL, order(tmp_path)) == "failed"
+    assert outcome(tmp_path)["reason"].startswith("out of memory (")
+
+
+def test_precision_is_science_and_the_fast_layers_are_not(undisturbed, tmp_path):
+    rough = replace(MODEL, precision="bfloat16")
+    assert train_model(rough, order(tmp_path)) == "trained"
+    assert rough.id != MODEL.id and weights(tmp_path, rough) != weights(undisturbed)
+    assert outcome(tmp_path, rough)["elbo"] == pytest.approx(outcome(undisturbed)["elbo"], rel=0.05)
+    plain = replace(order(tmp_path), training=TrainingSettings(log_every=20, fast=False))
+    assert train_model(MODEL, plain) == "trained"
+    assert outcome(tmp_path)["elbo"] == pytest.approx(outcome(undisturbed)["elbo"], rel=1e-3)
 
 
 def test_the_row_comes_last(tmp_path, monkeypatch):

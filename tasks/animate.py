@@ -1,0 +1,31 @@
+"""A model's traversal as a picture that moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from infra.pictures import grid_gif
+from infra.store import Store
+from models.representation import traversed
+from tasks.settings import Model
+from tasks.train import load_model
+
+FRAMES = 16  # from one end to the other; the way back shows them again
+ACROSS = 5  # latents in a row
+
+
+def animated_traversal(store: Store, model_id: str, kl: Sequence[float]) -> bytes:
+    """A GIF in which every latent moves from -2 to 2 and back, by falling KL, five in a row."""
+    identity = store.read_json("models", model_id, "model.json")
+    identity.pop("channels")
+    vae = load_model(Model(**identity), store)
+    start = np.array(store.read("representations", ["mean"], [model_id])["mean"][0].as_py())
+    values = np.linspace(-2, 2, FRAMES, dtype=np.float32)
+    _, pictures = traversed(vae, start.astype(np.float32), np.array(kl, np.float32), values)
+    frames = pictures.swapaxes(0, 1)  # (frames, latents, channels, 64, 64)
+    frames = np.concatenate([frames, frames[-2:0:-1]])
+    blank = np.ones((len(frames), -frames.shape[1] % ACROSS, *frames.shape[2:]), np.float32)
+    frames = np.concatenate([frames, blank], axis=1)
+    return grid_gif(frames.reshape(len(frames), -1, ACROSS, *frames.shape[2:]))
