@@ -15,7 +15,7 @@ from models.architecture import VAE, initialise
 from models.representation import encode
 from tests.benchmarks import Row
 from tests.benchmarks.plain import BATCH, LATENTS, pictures
-from tests.benchmarks.turns import Side, compared, serve
+from tests.benchmarks.turns import compared, serve
 
 TURNS, IMAGES = 40, 2048
 MODULE = "tests.benchmarks.encoding"
@@ -24,11 +24,10 @@ MODULE = "tests.benchmarks.encoding"
 def measure(size: int | None = None) -> list[Row]:
     rows = []
     for channels in (1, 3):
-        ours = Side(MODULE, ["ours", str(channels)], worker=True)
-        base = Side(MODULE, ["plain", str(channels)], worker=False)
+        ours, plain = ["ours", str(channels)], ["plain", str(channels)]
         name = f"encode, {channels} channel{'s' * (channels > 1)}"
         note = f"{IMAGES} random pictures in memory"
-        rows.append(compared(name, ours, base, size or TURNS, note))
+        rows.append(compared(name, MODULE, ours, plain, size or TURNS, note))
     return rows
 
 

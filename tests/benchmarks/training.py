@@ -34,9 +34,9 @@ def measure(size: int | None = None) -> list[Row]:
     turns = size or TURNS
     rows = []
     for name, method, channels, precision, note in TRAININGS:
-        ours = Side(MODULE, ["ours", method, channels, precision], worker=True)
-        base = Side(MODULE, ["plain", method, channels], worker=False)
-        rows.append(compared(name, ours, base, turns, f"a step at batch {BATCH}; {INPUTS}{note}"))
+        ours, plain = ["ours", method, channels, precision], ["plain", method, channels]
+        note = f"a step at batch {BATCH}; {INPUTS}{note}"
+        rows.append(compared(name, MODULE, ours, plain, turns, note))
     return [*rows, _overhead(turns)]
 
 
