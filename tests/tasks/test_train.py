@@ -253,6 +253,45 @@ def test_killed_and_trained_again_gives_the_same_bytes(tmp_path_factory):
     assert not checkpoint.exists()
 
 
+KILLS = 10
+
+OFTEN = """
+import sys
+from dataclasses import replace
+from pathlib import Path
+from tests.tasks.test_train import LONGER, order
+from tasks.train import train_model
+model = replace(LONGER, method=sys.argv[2], steps=1200)
+print("begins", flush=True)
+print(train_model(model, order(Path(sys.argv[1]), 1e-9)), flush=True)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("method", ["beta_vae", "factor_vae"])
+def test_killed_ten_times_at_random_moments_gives_the_same_bytes(method, tmp_path):
+    model = replace(LONGER, method=method, steps=1200)
+    train_model(model, order(tmp_path / "whole"))
+    command = [sys.executable, "-c", OFTEN, str(tmp_path / "killed"), method]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    moments = np.random.default_rng().uniform(0, 0.7, size=KILLS)  # of nobody's choice
+    print("killed after", moments.round(3).tolist())
+    for moment in moments:
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE)
+        assert process.stdout.readline() == b"begins\n"
+        time.sleep(moment)
+        assert process.poll() is None, "it was too quick to be killed"
+        process.kill()
+        process.wait()
+    again = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert again.stdout.split() == ["begins", "trained"], again.stderr
+    killed = tmp_path / "killed"
+    assert weights(killed, model) == weights(tmp_path / "whole", model)
+    assert Store(killed).read("curves").equals(Store(tmp_path / "whole").read("curves"))
+    assert not list(killed.rglob("checkpoint*")) and not list(killed.rglob("*.tmp"))
+
+
 class Stop(BaseException):
     """As when the process ends."""
 
