@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as jsonlib
 import os
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -108,39 +109,49 @@ def fetch(
     Example: tolstoy data fetch shapes3d --from ~/Downloads/3dshapes.h5
     """
     cache = use_folder(data_dir)
-    names = _names(name, all_)
     if all_ and from_:
         raise WrongInput("--from", "--from with --all", "--from with the NAME of one data set")
-    for one in names:
-        needed = data.published_files(one)
-        if not needed and not all_:
-            raise WrongInput("data fetch", one, f"{one_of(_fetchable(), one)}; {one} needs no file")
-        for source, published in needed.items():
-            if published.check(cache):
-                print(f"{one}: {source} file is ready in {cache}")
-                continue
-            with bar(one) as tell:
+    if not all_:
+        name = _one_name(name)
+        if name not in _fetchable():
+            accepted = f"{', '.join(_fetchable())}; {name} needs no file"
+            raise WrongInput("data fetch", name, accepted)
+        _fetch(name, cache, from_)
+        return 0
+    if name:
+        raise WrongInput("NAME", f"{name} with --all", "one data set, or --all")
+    missed = 0
+    for one in _fetchable():
+        try:
+            _fetch(one, cache, None)
+        except WrongInput as error:  # the others may be had all the same
+            print(f"tolstoy: {error}", file=sys.stderr)
+            missed += 1
+    return 2 if missed else 0
+
+
+def _fetch(name: str, cache: Path, from_: Path | None) -> None:
+    for source, published in data.published_files(name).items():
+        if not published.check(cache):
+            with bar(name) as tell:
                 if from_:
                     published.take(from_, cache, tell)
                 else:
                     published.fetch(cache, tell)
-            print(f"{one}: {source} file is ready in {cache}")
-            if published.remark:
-                print(f"{one}: {published.remark(published.pixels(cache, one))}")
-    return 0
+        print(f"{name}: {source} file is ready in {cache}")
+        if published.remark:
+            print(f"{name}: {published.remark(published.pixels(cache, name))}")
 
 
 def _fetchable() -> list[str]:
     return [name for name in data.DATA_SETS if data.published_files(name)]
 
 
-def _names(name: str | None, all_: bool) -> list[str]:
-    if all_ == (name is not None):
-        raise WrongInput("NAME", name or "nothing", "one data set, or --all")
+def _one_name(name: str | None) -> str:
     if name is None:
-        return list(data.DATA_SETS)
+        raise WrongInput("NAME", "nothing", "one data set, or --all")
     data.module(name)
-    return [name]
+    return name
 
 
 @data_app.command

@@ -11,8 +11,10 @@ from PIL import Image
 
 import data
 from data import dsprites
+from data.official.published import Published, Tell
 from flows.cli import main
 from flows.data_commands import data_app
+from infra.errors import WrongInput
 
 SCAN = (352, 448)
 
@@ -85,6 +87,22 @@ def test_fetch_takes_what_the_user_has(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(arguments) == 0, "a second time there is nothing to do"
 
 
+def test_fetching_all_goes_on_past_what_cannot_be_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tried = []
+
+    def fetch(self: Published, cache: Path, tell: Tell) -> None:
+        tried.append(self.ready)
+        raise WrongInput("download", self.ready, "a network")
+
+    monkeypatch.setattr(Published, "fetch", fetch)
+    assert main(["data", "fetch", "--all", "--data-dir", str(tmp_path)]) == 2
+    names = [name for name in data.DATA_SETS if data.published_files(name)]
+    assert len(tried) == len(names) == 8
+    assert capsys.readouterr().err.count("a network") == 8
+
+
 def test_export_writes_what_was_asked_for(
     cache: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -119,6 +137,7 @@ def test_noise_follows_the_seed(cache: Path, tmp_path: Path) -> None:
         (["fetch", "color_dsprites"], ["color_dsprites", "needs no file"]),
         (["fetch", "cars3d", "--from", "nowhere"], ["nowhere", "nothing there"]),
         (["fetch", "--all", "--from", "x"], ["--from"]),
+        (["fetch", "cars3d", "--all"], ["cars3d", "--all"]),
         (["export", "dsprites"], ["nothing to write", "--sheet"]),
         (["export", "dsprites", "--out", "x.npz"], ["no rows", "--all"]),
         (["export", "cars3d", "--source", "redrawn", "--sheet", "x"], ["redrawn", "look-alike"]),
