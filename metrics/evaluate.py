@@ -30,7 +30,7 @@ def metric(name: str) -> Metric:
 
 
 def needs(names: Iterable[str]) -> frozenset[str]:
-    """What Inputs must hold for all these metrics: "table", "test_table", "groups"."""
+    """What Inputs must hold for all these metrics, by the names that Inputs explains."""
     return frozenset().union(*(metric(name).NEEDS for name in names))
 
 

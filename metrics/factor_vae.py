@@ -16,7 +16,8 @@ factor 0). Without active latents all accuracies are 0. A factor that no test gr
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.inputs import Groups, Inputs, Score, check_groups, numbers
+from metrics.arrays import numbers
+from metrics.inputs import Groups, Inputs, Score, check_groups
 
 NEEDS = frozenset({"table", "groups"})
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr, rel_entr
 
-from metrics.inputs import Codes, Factors
+from metrics.arrays import Codes, Factors
 
 
 def discretise(codes: Codes, bins: int) -> Factors:

@@ -1,15 +1,17 @@
 """What metrics read and what they return, checked in one place."""
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Codes: TypeAlias = NDArray[np.floating[Any]]
-Factors: TypeAlias = NDArray[np.int64]
+from metrics.arrays import Codes, Factors, check, numbers, whole_numbers
 
-LARGEST = 1e150  # squares of larger numbers overflow
+Kind = TypeVar("Kind")
+
+BINS = 20  # Locatello et al. 2019, appendix C
 
 
 @dataclass(frozen=True)
@@ -30,11 +32,25 @@ class Groups:
 
 
 @dataclass(frozen=True)
+class Pairs:
+    """Sets of pairs of points: both of a pair share the value of one factor, which `factor` tells.
+
+    The value may differ from pair to pair.
+    """
+
+    first: Codes  # (sets, pairs, latents)
+    second: Codes  # (sets, pairs, latents)
+    factor: Factors  # (sets,)
+
+
+@dataclass(frozen=True)
 class Inputs:
     """All that metrics may read of one model. What no chosen metric needs may stay None.
 
-    A metric's NEEDS names "table" (codes, factors), "test_table" (test_codes, test_factors) and
-    "groups" (train_groups, test_groups).
+    A metric's NEEDS names "table" (codes, factors), "test_table" (test_codes, test_factors),
+    "groups" (train_groups, test_groups: points that share one factor's value), "pairs"
+    (train_pairs, test_pairs) and "variations" (train_variations, test_variations: groups of points
+    that share the values of all factors but the one that `factor` tells).
     """
 
     codes: Codes  # (points, latents)
@@ -43,12 +59,22 @@ class Inputs:
     test_groups: Groups | None = None
     test_codes: Codes | None = None
     test_factors: Factors | None = None
+    train_pairs: Pairs | None = None
+    test_pairs: Pairs | None = None
+    train_variations: Groups | None = None
+    test_variations: Groups | None = None
 
     def groups(self) -> tuple[Groups, Groups]:
         """The training and the test groups, for metrics that need "groups"."""
-        if self.train_groups is None or self.test_groups is None:
-            raise ValueError("inputs: train_groups or test_groups is None; two Groups are accepted")
-        return self.train_groups, self.test_groups
+        return _both("groups", self.train_groups, self.test_groups)
+
+    def pairs(self) -> tuple[Pairs, Pairs]:
+        """The training and the test pairs, for metrics that need "pairs"."""
+        return _both("pairs", self.train_pairs, self.test_pairs)
+
+    def variations(self) -> tuple[Groups, Groups]:
+        """The training and the test variations, for metrics that need "variations"."""
+        return _both("variations", self.train_variations, self.test_variations)
 
     def test_table(self) -> tuple[Codes, Factors]:
         """The test rows, for metrics that need "test_table"."""
@@ -56,53 +82,26 @@ class Inputs:
             raise ValueError("inputs: test_codes or test_factors is None; two arrays are accepted")
         return self.test_codes, self.test_factors
 
+    @cached_property
+    def labels(self) -> Factors:
+        """Every latent's bin of 20 equal ones over its range: computed once for all metrics."""
+        from metrics.information import discretise  # scipy, which a list of metrics does not need
 
-def numbers(name: str, array: ArrayLike, axes: tuple[str, ...]) -> Codes:
-    """`array` as floats with one dimension per name in `axes`, none empty, all finite."""
-    found = np.asarray(array)
-    if found.ndim != len(axes) or 0 in found.shape:
-        raise ValueError(f"{name}: found shape {found.shape}; {_shape(axes)} is accepted")
-    if found.dtype.kind not in "fiub":
-        raise ValueError(f"{name}: found {found.dtype}; real numbers are accepted")
-    if found.dtype not in (np.float32, np.float64):
-        found = found.astype(np.float64)
-    if not float(np.abs(found).max()) < LARGEST:
-        where = np.argwhere(~(np.abs(found.astype(np.float64)) < LARGEST))[0]
-        place = ", ".join(f"{axis} {index}" for axis, index in zip(axes, where, strict=True))
-        raise ValueError(
-            f"{name}: {place} holds {found[tuple(where)]}; "
-            f"finite numbers below {LARGEST:g} in size are accepted"
-        )
-    return found
+        codes, _ = check(self.codes, self.factors)
+        return discretise(codes, BINS)
+
+    @cached_property
+    def information(self) -> NDArray[np.float64]:
+        """Mutual information of every latent's bin with every factor: (latents, factors), nats."""
+        from metrics.information import mutual_information
+
+        return mutual_information(self.labels, check(self.codes, self.factors)[1])
 
 
-def _shape(axes: tuple[str, ...]) -> str:
-    return f"({', '.join(axis + 's' for axis in axes)}), none of them 0,"
-
-
-def whole_numbers(name: str, array: ArrayLike, axes: tuple[str, ...]) -> Factors:
-    """`array` as integers with one dimension per name in `axes`, none empty."""
-    found = np.asarray(array)
-    if found.ndim != len(axes) or 0 in found.shape:
-        raise ValueError(f"{name}: found shape {found.shape}; {_shape(axes)} is accepted")
-    if found.dtype.kind not in "iub":
-        raise ValueError(
-            f"{name}: found {found.dtype}; integers are accepted (number the values of a column "
-            "with np.unique(column, return_inverse=True)[1], or bin them with np.digitize)"
-        )
-    return found.astype(np.int64)
-
-
-def check(codes: ArrayLike, factors: ArrayLike) -> tuple[Codes, Factors]:
-    """Codes and factors of the same points, or a ValueError that says what is wrong.
-
-    float32 and float64 codes keep their type, other real numbers become float64.
-    """
-    codes = numbers("codes", codes, ("row", "column"))
-    factors = whole_numbers("factors", factors, ("row", "factor"))
-    if len(codes) != len(factors):
-        raise ValueError(f"factors: found {len(factors)} rows; {len(codes)}, as codes, is accepted")
-    return codes, factors
+def _both(name: str, train: Kind | None, test: Kind | None) -> tuple[Kind, Kind]:
+    if train is None or test is None:
+        raise ValueError(f"inputs: train_{name} or test_{name} is None; both are accepted")
+    return train, test
 
 
 def check_groups(name: str, groups: Groups, latents: int) -> Groups:
@@ -119,6 +118,37 @@ def check_groups(name: str, groups: Groups, latents: int) -> Groups:
     return Groups(codes, factor)
 
 
+def table_pairs(
+    codes: ArrayLike, factors: ArrayLike, count: int, size: int, rng: np.random.Generator
+) -> Pairs:
+    """Draw sets of pairs from a table: a factor per set, a row per pair, and one that shares its
+    value of that factor; all uniformly and with replacement."""
+    codes, factors = check(codes, factors)
+    factor = rng.integers(factors.shape[1], size=count)
+    row = rng.integers(len(factors), size=(count, size))
+    other = _equal_rows(factors, row, factor[:, None], 1, rng)[..., 0]
+    return Pairs(codes[row], codes[other], factor)
+
+
+def table_variations(
+    codes: ArrayLike, factors: ArrayLike, count: int, size: int, rng: np.random.Generator
+) -> Groups:
+    """Draw groups in which one factor varies: a factor, a row, then rows that share its values of
+    all other factors. A row that shares them with nobody gives a group of equal points."""
+    codes, factors = check(codes, factors)
+    columns = factors.shape[1]
+    others = np.stack(
+        [
+            np.unique(np.delete(factors, column, axis=1), axis=0, return_inverse=True)[1].ravel()
+            for column in range(columns)
+        ],
+        axis=1,
+    )
+    factor = rng.integers(columns, size=count)
+    row = rng.integers(len(factors), size=count)
+    return Groups(codes[_equal_rows(others, row, factor, size, rng)], factor)
+
+
 def table_groups(
     codes: ArrayLike, factors: ArrayLike, count: int, size: int, rng: np.random.Generator
 ) -> Groups:
@@ -128,15 +158,22 @@ def table_groups(
     table, and a value that only one row has gives a group of equal points.
     """
     codes, factors = check(codes, factors)
-    points, columns = factors.shape
-    by_value = np.argsort(factors, axis=0, kind="stable")  # rows with equal values stand together
-    first, many = np.empty_like(factors), np.empty_like(factors)  # where a row's equals stand
-    for column in range(columns):
-        _, value, rows = np.unique(factors[:, column], return_inverse=True, return_counts=True)
-        first[:, column] = (np.cumsum(rows) - rows)[value]
-        many[:, column] = rows[value]
-    factor = rng.integers(columns, size=count)
-    row = rng.integers(points, size=count)
-    offset = rng.integers(many[row, factor][:, None], size=(count, size))
-    chosen = by_value[first[row, factor][:, None] + offset, factor[:, None]]
-    return Groups(codes[chosen], factor)
+    factor = rng.integers(factors.shape[1], size=count)
+    row = rng.integers(len(factors), size=count)
+    return Groups(codes[_equal_rows(factors, row, factor, size, rng)], factor)
+
+
+def _equal_rows(
+    values: Factors, row: Factors, column: Factors, size: int, rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """For every row and column, `size` random rows with the same value in that column."""
+    by_value = np.argsort(values, axis=0, kind="stable")  # rows with equal values stand together
+    first, many = np.empty_like(values), np.empty_like(values)  # where a row's equals stand
+    for place in range(values.shape[1]):
+        _, value, rows = np.unique(values[:, place], return_inverse=True, return_counts=True)
+        first[:, place] = (np.cumsum(rows) - rows)[value]
+        many[:, place] = rows[value]
+    row, column = np.broadcast_arrays(row, column)
+    offset = rng.integers(many[row, column][..., None], size=(*row.shape, size))
+    chosen: NDArray[np.intp] = by_value[first[row, column][..., None] + offset, column[..., None]]
+    return chosen

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from metrics.arrays import numbers
 from metrics.compiled import compiled
-from metrics.inputs import numbers
 from metrics.lasso import lasso
 
 ALPHA = 0.1

@@ -17,7 +17,7 @@ from hypothesis.extra import numpy as arrays
 
 from metrics import METRICS
 from metrics.evaluate import evaluate, metric, needs
-from metrics.inputs import Groups, Inputs, table_groups
+from metrics.inputs import Groups, Inputs, table_groups, table_pairs, table_variations
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,10 @@ def inputs(codes: np.ndarray, factors: np.ndarray, groups: int = 1000, size: int
         test_groups=table_groups(codes, factors, groups, size, rng),
         test_codes=codes,
         test_factors=factors,
+        train_pairs=table_pairs(codes, factors, groups, size, rng),
+        test_pairs=table_pairs(codes, factors, groups, size, rng),
+        train_variations=table_variations(codes, factors, groups, size, rng),
+        test_variations=table_variations(codes, factors, groups, size, rng),
     )
 
 

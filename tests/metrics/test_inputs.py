@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from metrics.inputs import Inputs, check, table_groups
+from metrics.arrays import check
+from metrics.inputs import Inputs, table_groups, table_pairs, table_variations
 
 CODES = np.arange(12.0).reshape(6, 2)
 FACTORS = np.arange(6).reshape(6, 1)
@@ -104,3 +105,37 @@ def test_groups_depend_on_the_stream_alone():
     np.testing.assert_array_equal(draws[0].codes, draws[1].codes)
     np.testing.assert_array_equal(draws[0].factor, draws[1].factor)
     assert (draws[0].codes != draws[2].codes).any()
+
+
+def row_numbers(factors: np.ndarray) -> np.ndarray:
+    """Codes that tell which row was drawn."""
+    return np.arange(len(factors), dtype=float)[:, None]
+
+
+def test_pairs_share_the_value_that_their_set_fixes_and_no_other_more_than_by_chance():
+    factors = np.random.default_rng(0).integers(0, (2, 3, 5), size=(300, 3))
+    codes = row_numbers(factors)
+    pairs = table_pairs(codes, factors, 400, 7, np.random.default_rng(1))
+    first, second = (factors[side[..., 0].astype(int)] for side in (pairs.first, pairs.second))
+    assert first.shape == (400, 7, 3)
+    same = (first == second).mean(axis=1)
+    for factor, size in enumerate((2, 3, 5)):
+        assert (same[pairs.factor == factor, factor] == 1).all()
+        assert same[pairs.factor != factor, factor].mean() == pytest.approx(1 / size, abs=0.05)
+    assert np.bincount(pairs.factor).min() > 100
+    assert len(np.unique(first[0], axis=0)) > 1, "the value differs from pair to pair"
+
+
+def test_in_variations_only_one_factor_varies():
+    factors = np.stack(np.meshgrid([0, 1], [0, 1, 2], range(5)), axis=-1).reshape(-1, 3)
+    factors = np.concatenate([factors, [[9, 9, 9]]])  # shares its values with nobody
+    codes = row_numbers(factors)
+    groups = table_variations(codes, factors, 500, 6, np.random.default_rng(1))
+    rows = factors[groups.codes[..., 0].astype(int)]
+    for fixed in range(3):
+        others = rows[groups.factor != fixed][:, :, fixed]
+        assert (others == others[:, :1]).all()
+        varied = rows[(groups.factor == fixed) & (rows[:, 0, 0] != 9)][:, :, fixed]
+        values = np.unique(varied, return_counts=True)[1]
+        assert len(values) == (2, 3, 5)[fixed] and values.min() > 0.7 * values.mean()
+    assert (rows[rows[:, 0, 0] == 9] == 9).all()

@@ -1,0 +1,59 @@
+"""Arrays as metrics take them: what they may hold, and a clear line for what they may not."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Codes: TypeAlias = NDArray[np.floating[Any]]
+Factors: TypeAlias = NDArray[np.int64]
+
+LARGEST = 1e150  # squares of larger numbers overflow
+
+
+def numbers(name: str, array: ArrayLike, axes: tuple[str, ...]) -> Codes:
+    """`array` as floats with one dimension per name in `axes`, none empty, all finite."""
+    found = np.asarray(array)
+    if found.ndim != len(axes) or 0 in found.shape:
+        raise ValueError(f"{name}: found shape {found.shape}; {_shape(axes)} is accepted")
+    if found.dtype.kind not in "fiub":
+        raise ValueError(f"{name}: found {found.dtype}; real numbers are accepted")
+    if found.dtype not in (np.float32, np.float64):
+        found = found.astype(np.float64)
+    if not float(np.abs(found).max()) < LARGEST:
+        where = np.argwhere(~(np.abs(found.astype(np.float64)) < LARGEST))[0]
+        place = ", ".join(f"{axis} {index}" for axis, index in zip(axes, where, strict=True))
+        raise ValueError(
+            f"{name}: {place} holds {found[tuple(where)]}; "
+            f"finite numbers below {LARGEST:g} in size are accepted"
+        )
+    return found
+
+
+def _shape(axes: tuple[str, ...]) -> str:
+    return f"({', '.join(axis + 's' for axis in axes)}), none of them 0,"
+
+
+def whole_numbers(name: str, array: ArrayLike, axes: tuple[str, ...]) -> Factors:
+    """`array` as integers with one dimension per name in `axes`, none empty."""
+    found = np.asarray(array)
+    if found.ndim != len(axes) or 0 in found.shape:
+        raise ValueError(f"{name}: found shape {found.shape}; {_shape(axes)} is accepted")
+    if found.dtype.kind not in "iub":
+        raise ValueError(
+            f"{name}: found {found.dtype}; integers are accepted (number the values of a column "
+            "with np.unique(column, return_inverse=True)[1], or bin them with np.digitize)"
+        )
+    return found.astype(np.int64)
+
+
+def check(codes: ArrayLike, factors: ArrayLike) -> tuple[Codes, Factors]:
+    """Codes and factors of the same points, or a ValueError that says what is wrong.
+
+    float32 and float64 codes keep their type, other real numbers become float64.
+    """
+    codes = numbers("codes", codes, ("row", "column"))
+    factors = whole_numbers("factors", factors, ("row", "factor"))
+    if len(codes) != len(factors):
+        raise ValueError(f"factors: found {len(factors)} rows; {len(codes)}, as codes, is accepted")
+    return codes, factors
