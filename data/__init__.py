@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -50,13 +49,6 @@ def describe(name: str, source: Source | None = None) -> Description:
     """Name, source, channels and factors of a data set, without loading it."""
     description: Description = module(name).DESCRIPTION
     return replace(description, source=source or sources(name)[0])
-
-
-def image_count(name: str) -> int:
-    """How many there are: one per point of the grid, or what the module says."""
-    module_ = module(name)
-    count: int = getattr(module_, "PICTURES", math.prod(module_.DESCRIPTION.factor_sizes))
-    return count
 
 
 def files(name: str) -> dict[Source, str]:

@@ -21,6 +21,7 @@ DESCRIPTION = Grid(
     channels=3,
     factor_names=("elevation", "azimuth", "object"),
     factor_sizes=(4, 24, 183),
+    pictures=17_568,
 )
 SOURCES: tuple[Source, ...] = ("official", "look-alike")
 LOOK_ALIKE = "cars3d-look-alike-1.pixels"  # raise the number when the pictures change

@@ -18,7 +18,7 @@ from data import pixels
 from data.official import dsprites as official_dsprites
 from data.official.published import Published
 from data.pixels import SIDE, Progress
-from data.protocol import Factors, Grid, Images, Source
+from data.protocol import Factors, Finite, Grid, Images, Places, Source
 
 ORIENTATIONS, POSITIONS = 40, 32
 SCALES = np.linspace(0.5, 1, 6).astype(np.float32)
@@ -32,6 +32,7 @@ DESCRIPTION = Grid(
     channels=1,
     factor_names=("shape", "scale", "orientation", "position_x", "position_y"),
     factor_sizes=(3, len(SCALES), ORIENTATIONS, POSITIONS, POSITIONS),
+    pictures=737_280,
 )
 SOURCES: tuple[Source, ...] = ("redrawn", "official")
 FILE = "dsprites-2.bits"  # raise the number when the pictures change
@@ -39,14 +40,17 @@ SHAPE = (737_280, SIDE * SIDE // 8)
 
 
 @dataclass(frozen=True, eq=False)
-class DSprites(Grid):
+class DSprites(Finite, Grid):
     """All pictures, bit-packed: `packed` is (737280, 512)."""
 
     packed: Packed
 
-    def images(self, factors: Factors, stream: np.random.Generator) -> Images:
-        """The pictures at these points of the grid; nothing is left to the stream."""
-        bits = np.unpackbits(self.packed[self.places(factors)], axis=1)
+    def places(self, factors: Factors, stream: np.random.Generator) -> Places:
+        """Nothing is left to the stream."""
+        return self.order(factors)
+
+    def show(self, places: Places) -> Images:
+        bits = np.unpackbits(self.packed[places], axis=1)
         return bits.astype(np.float32).reshape(-1, 1, SIDE, SIDE)
 
 

@@ -33,6 +33,7 @@ def described(name: str) -> Grid:
             "vertical_axis",
         ),
         factor_sizes=(6, 6, 2, 3, 3, 40, 40),
+        pictures=PICTURES,
     )
 
 

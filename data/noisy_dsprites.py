@@ -14,7 +14,7 @@ from data import dsprites
 from data.pixels import Progress
 from data.protocol import DataSet, Factors, Grid, Images, Source
 
-DESCRIPTION = replace(dsprites.DESCRIPTION, name="noisy_dsprites", channels=3)
+DESCRIPTION = replace(dsprites.DESCRIPTION, name="noisy_dsprites", channels=3, pictures=None)
 SOURCES: tuple[Source, ...] = ("redrawn",)
 FILES: dict[Source, str] = {"redrawn": dsprites.FILES["redrawn"]}
 

@@ -1,6 +1,7 @@
 """What a data set is: named discrete factors, and a function from their values to images."""
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, get_args
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 Source = Literal["redrawn", "official", "look-alike", "user"]
 SOURCES: tuple[Source, ...] = get_args(Source)
 Factors = NDArray[np.int64]  # (images, factors): the position of each value on its factor's scale
+Places = NDArray[np.intp]  # (images,): numbers of pictures
 Images = NDArray[np.float32]  # (images, channels, 64, 64) in [0, 1], contiguous
 
 
@@ -17,7 +19,8 @@ Images = NDArray[np.float32]  # (images, channels, 64, 64) in [0, 1], contiguous
 class Description:
     """What can be said of a data set without loading it.
 
-    `content` is a hash of what neither name nor source determine, such as a user's own pictures.
+    `content` is a hash of what neither name nor source determine, such as a user's own pictures;
+    `pictures` is how many there are, if not every image is drawn afresh.
     """
 
     name: str
@@ -26,6 +29,7 @@ class Description:
     factor_names: tuple[str, ...]
     factor_sizes: tuple[int, ...]
     content: str = field(default="", kw_only=True)
+    pictures: int | None = field(default=None, kw_only=True)
 
 
 class DataSet(Protocol):
@@ -41,6 +45,8 @@ class DataSet(Protocol):
     def factor_names(self) -> tuple[str, ...]: ...
     @property
     def factor_sizes(self) -> tuple[int, ...]: ...
+    @property
+    def pictures(self) -> int | None: ...
 
     def sample(self, count: int, stream: np.random.Generator) -> Factors:
         """`count` points, independent and identically distributed: (count, factors)."""
@@ -55,9 +61,43 @@ class DataSet(Protocol):
         """
         ...
 
+    def sample_pairs(
+        self, count: int, size: int, stream: np.random.Generator
+    ) -> tuple[Factors, Factors, Factors]:
+        """Two points per pair, (count, size, factors) each, that share one factor's value.
+
+        Which factor, (count,), is uniform and holds for a set; the value changes with the pair.
+        """
+        ...
+
+    def sample_variations(
+        self, count: int, size: int, stream: np.random.Generator
+    ) -> tuple[Factors, Factors]:
+        """Points (count, size, factors) whose groups share all values but one factor's, and which.
+
+        The shared values are as frequent as in `sample`, the factor is uniform.
+        """
+        ...
+
     def images(self, factors: Factors, stream: np.random.Generator) -> Images:
         """One image per row of `factors`; what the factors leave open is drawn from `stream`."""
         ...
+
+
+class Finite(ABC):
+    """A data set of a limited number of pictures, so that each needs to be encoded only once."""
+
+    @abstractmethod
+    def places(self, factors: Factors, stream: np.random.Generator) -> Places:
+        """One picture per row of `factors`; if several show it, drawn from `stream`."""
+
+    @abstractmethod
+    def show(self, places: Places) -> Images:
+        """The pictures of these numbers, from 0 to `pictures` - 1."""
+
+    def images(self, factors: Factors, stream: np.random.Generator) -> Images:
+        """One image per row of `factors`."""
+        return self.show(self.places(factors, stream))
 
 
 @dataclass(frozen=True)
@@ -76,9 +116,28 @@ class Grid(Description):
         groups[rows, :, fixed] = groups[rows, 0, fixed][:, None]
         return groups, fixed
 
-    def places(self, factors: Factors) -> NDArray[np.intp]:
+    def sample_pairs(
+        self, count: int, size: int, stream: np.random.Generator
+    ) -> tuple[Factors, Factors, Factors]:
+        fixed = stream.integers(len(self.factor_sizes), size=count)
+        first, second = self.sample(2 * count * size, stream).reshape(2, count, size, -1)
+        rows = np.arange(count)
+        second[rows, :, fixed] = first[rows, :, fixed]
+        return first, second, fixed
+
+    def sample_variations(
+        self, count: int, size: int, stream: np.random.Generator
+    ) -> tuple[Factors, Factors]:
+        varied = stream.integers(len(self.factor_sizes), size=count)
+        groups = np.repeat(self.sample(count, stream)[:, None], size, axis=1)
+        values = self.sample(count * size, stream).reshape(count, size, -1)
+        rows = np.arange(count)
+        groups[rows, :, varied] = values[rows, :, varied]
+        return groups, varied
+
+    def order(self, factors: Factors) -> Places:
         """Where these points stand in the grid's order, last factor fastest."""
-        places: NDArray[np.intp] = np.ravel_multi_index(tuple(factors.T), self.factor_sizes)
+        places: Places = np.ravel_multi_index(tuple(factors.T), self.factor_sizes)
         return places
 
 

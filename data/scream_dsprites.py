@@ -20,7 +20,7 @@ from data.official.published import Published
 from data.pixels import SIDE, Progress
 from data.protocol import DataSet, Factors, Grid, Images, Source
 
-DESCRIPTION = replace(dsprites.DESCRIPTION, name="scream_dsprites", channels=3)
+DESCRIPTION = replace(dsprites.DESCRIPTION, name="scream_dsprites", channels=3, pictures=None)
 SOURCES: tuple[Source, ...] = ("redrawn", "look-alike")
 PUBLISHED: dict[Source, Published] = {"redrawn": THE_SCREAM}
 FILES: dict[Source, str] = {"redrawn": THE_SCREAM.ready}

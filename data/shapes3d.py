@@ -14,7 +14,7 @@ from data import pixels
 from data.official.published import Blocks, Published, RemoteFile
 from data.official.unpack import channels_first, hdf5_blocks
 from data.pixels import SIDE, Pixels, Progress
-from data.protocol import DataSet, Factors, Grid, Images, Source
+from data.protocol import DataSet, Factors, Finite, Grid, Images, Places, Source
 from data.stored import StoredGrid
 
 DESCRIPTION = Grid(
@@ -23,6 +23,7 @@ DESCRIPTION = Grid(
     channels=3,
     factor_names=("floor_hue", "wall_hue", "object_hue", "scale", "shape", "orientation"),
     factor_sizes=(10, 10, 10, 8, 4, 15),
+    pictures=480_000,
 )
 SOURCES: tuple[Source, ...] = ("official", "look-alike")
 PICTURES = 480_000
@@ -58,17 +59,21 @@ FILES: dict[Source, str] = {"official": PUBLISHED["official"].ready, "look-alike
 
 
 @dataclass(frozen=True, eq=False)
-class ComposedShapes3D(Grid):
+class ComposedShapes3D(Finite, Grid):
     """Our own rendering: every view once, coloured when it is asked for (all take 6 GB)."""
 
     weights: Pixels  # (480, 4, 4096): the shares of floor, wall, object and sky in every pixel
 
-    def images(self, factors: Factors, stream: np.random.Generator) -> Images:
-        """The pictures at these points of the grid; nothing is left to the stream."""
+    def places(self, factors: Factors, stream: np.random.Generator) -> Places:
+        """Nothing is left to the stream."""
+        return self.order(factors)
+
+    def show(self, places: Places) -> Images:
         from data.look_alikes.shapes3d import HUES, compose
 
-        views = self.places(factors) % len(self.weights)
-        return compose(self.weights, views, HUES[factors[:, :3]])
+        hues, views = np.divmod(places, len(self.weights))
+        palette = HUES[np.stack(np.unravel_index(hues, self.factor_sizes[:3]), axis=1)]
+        return compose(self.weights, views, palette)
 
 
 def load(cache: Path, source: Source = "official", progress: Progress | None = None) -> DataSet:

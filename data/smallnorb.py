@@ -17,7 +17,7 @@ from data.official import smallnorb as official_norb
 from data.official.published import Blocks, Published, RemoteFile
 from data.official.smallnorb import GRID, TESTING, TRAINING
 from data.pixels import SIDE, Pixels, Progress, as_floats
-from data.protocol import Factors, Grid, Images, Source
+from data.protocol import Factors, Finite, Grid, Images, Places, Source
 
 BASE = "https://cs.nyu.edu/~ylclab/data/norb-v1.0-small/"
 CATEGORIES, INSTANCES, ELEVATIONS, AZIMUTHS, LIGHTINGS = GRID
@@ -28,11 +28,11 @@ DESCRIPTION = Grid(
     channels=1,
     factor_names=("category", "elevation", "azimuth", "lighting"),
     factor_sizes=(CATEGORIES, ELEVATIONS, AZIMUTHS, LIGHTINGS),
+    pictures=48_600,  # ten of each point: one per instance
 )
 SOURCES: tuple[Source, ...] = ("official", "look-alike")
 LOOK_ALIKE = "smallnorb-look-alike-1.pixels"  # raise the number when the pictures change
-PICTURES = 48_600  # ten of each point: one per instance
-SHAPE = (PICTURES, 1, SIDE, SIDE)
+SHAPE = (48_600, 1, SIDE, SIDE)
 
 
 def _file(part: str, kind: str, size: int, sha256: str) -> RemoteFile:
@@ -67,16 +67,20 @@ FILES: dict[Source, str] = {"official": PUBLISHED["official"].ready, "look-alike
 
 
 @dataclass(frozen=True, eq=False)
-class SmallNORB(Grid):
+class SmallNORB(Finite, Grid):
     """`pixels` is (48600, 1, 64, 64): category, instance, elevation, azimuth, lighting."""
 
     pixels: Pixels
 
-    def images(self, factors: Factors, stream: np.random.Generator) -> Images:
+    def places(self, factors: Factors, stream: np.random.Generator) -> Places:
         """The same points show other toys of their categories at every call."""
         category, *view = factors.T
         instance = stream.integers(INSTANCES, size=len(factors))
-        return as_floats(self.pixels, np.ravel_multi_index((category, instance, *view), GRID))
+        places: Places = np.ravel_multi_index((category, instance, *view), GRID)
+        return places
+
+    def show(self, places: Places) -> Images:
+        return as_floats(self.pixels, places)
 
 
 def load(cache: Path, source: Source = "official", progress: Progress | None = None) -> SmallNORB:

@@ -5,15 +5,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from data.pixels import Pixels, as_floats
-from data.protocol import Factors, Grid, Images
+from data.protocol import Factors, Finite, Grid, Images, Places
 
 
 @dataclass(frozen=True, eq=False)
-class StoredGrid(Grid):
+class StoredGrid(Finite, Grid):
     """`pixels` is (points of the grid, channels, 64, 64)."""
 
     pixels: Pixels
 
-    def images(self, factors: Factors, stream: np.random.Generator) -> Images:
-        """The pictures at these points of the grid; nothing is left to the stream."""
-        return as_floats(self.pixels, self.places(factors))
+    def places(self, factors: Factors, stream: np.random.Generator) -> Places:
+        """Nothing is left to the stream."""
+        return self.order(factors)
+
+    def show(self, places: Places) -> Images:
+        return as_floats(self.pixels, places)

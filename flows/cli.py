@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import metadata
+from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import App, CycloptsError, Parameter
@@ -145,6 +146,31 @@ def show(
     from flows.show import show_model
 
     return show_model(model_id, store, out, gif, json)
+
+
+@app.command
+def score(
+    file: Annotated[Path, Parameter(help=".npz, .h5 or .parquet: codes, factors, factor_names")],
+    /,
+    *,
+    metrics: Annotated[str | None, Parameter(help="names, separated by commas [all]")] = None,
+    seed: Annotated[int, Parameter(help="of what the metrics draw")] = 0,
+    repeat: Annotated[int, Parameter(help="seeds, for mean and standard deviation")] = 1,
+    out: Annotated[Path | None, Parameter(help=".parquet table to write")] = None,
+    plot: Annotated[Path | None, Parameter(help="picture of factor × latent matrices")] = None,
+    json: Json = False,
+) -> int:
+    """Score anyone's representation: two arrays, codes (points, latents) and factors.
+
+    The first two thirds of the rows train, the rest test.
+
+    Example: tolstoy score codes.npz --metrics mig,sap
+    """
+    from flows.score_file import score_file
+    from metrics import METRICS
+
+    names = METRICS if metrics is None else tuple(metrics.split(","))
+    return score_file(file, names, seed, repeat, out, plot, json)
 
 
 @app.command

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as jsonlib
+import math
 import os
 import sys
 from pathlib import Path
@@ -77,7 +78,7 @@ def _listed(name: str, cache: Path) -> dict[str, Any]:
             {"name": factor, "size": size}
             for factor, size in zip(known.factor_names, known.factor_sizes, strict=True)
         ],
-        "images": data.image_count(name),
+        "images": known.pictures or math.prod(known.factor_sizes),
         "sources": {source: data.at_hand(name, source, cache) for source in data.sources(name)},
         "bytes": sum((cache / file).stat().st_size for file in files),
         "files": files,

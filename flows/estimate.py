@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from data.cache import folder
+from data.protocol import Description
 from flows.spec import Study
 from flows.survey import CellSurvey
 from infra.runtime import WORKER
 from infra.tables import PROTOCOL
-from metrics.evaluate import needs
 from tasks.data_sets import describe
+from tasks.settings import images_per_model
 
 BATCH_MEASURED = 64  # other batch sizes are taken in proportion
 
@@ -49,25 +50,24 @@ def estimate(study: Study, found: Sequence[CellSurvey], renew: bool = False) -> 
     }
     known = _calibration(sorted(networks), renew)
     training = scoring = 0.0
-    images = _images_per_model(study)
+    images = {one.name: _images_per_model(study, describe(one)) for one in study.data}
     for one in found:
         first = one.cell.models[0]
         network = f"{first.method} {channels[first.data]} {study.architecture} {study.latents}"
         step = known[network]["step"] * study.training.batch_size / BATCH_MEASURED
         training += len(one.left) * study.training.steps * step
-        scoring += (len(one.left) + len(one.unscored)) * images * known[network]["image"]
+        scored = images[first.data] * known[network]["image"]
+        scoring += (len(one.left) + len(one.unscored)) * scored
     steps = {network: known[network]["step"] for network in sorted(networks)}
     oldest = min(known[network]["when"] for network in networks)
     when = time.strftime("%Y-%m-%d", time.localtime(oldest))
     return Estimate(training / 3600, scoring / 3600, steps, when)
 
 
-def _images_per_model(study: Study) -> int:
-    """Images that one model encodes for its probe and its scores."""
-    chosen = study.metrics
-    groups = (chosen.points + chosen.test_points) * chosen.group_size
-    table = chosen.points if chosen.names else 0
-    return study.probe + table + (groups if "groups" in needs(chosen.names) else 0)
+def _images_per_model(study: Study, data_set: Description) -> int:
+    """Images that one model encodes for its probe and its scores: each picture once at most."""
+    read = images_per_model(study.metrics)
+    return study.probe + min(read, data_set.pictures or read)
 
 
 def _calibration(networks: list[str], renew: bool) -> dict[str, dict[str, float]]:

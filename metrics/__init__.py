@@ -5,6 +5,17 @@ module imports nothing, so that a command line may list the metrics without wait
 """
 
 METRICS: tuple[str, ...] = (
-    "mig",
+    "beta_vae",
     "factor_vae",
+    "rf_vae",
+    "irs",
+    "dci_lasso",
+    "dci_forest",
+    "explicitness",
+    "sap",
+    "mig",
+    "mig_sup",
+    "jemmig",
+    "modularity",
+    "dcimig",
 )

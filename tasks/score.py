@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from data.protocol import DataSet
+from data.protocol import DataSet, Finite
 from infra.store import Store
 from metrics.evaluate import evaluate, needs
-from metrics.inputs import Groups, Inputs, Score
+from metrics.inputs import Groups, Inputs, Pairs, Score
 from models.architecture import VAE
 from models.representation import encode
 from tasks.data_sets import load
-from tasks.settings import Metrics, Model, ScoringOrder
+from tasks.settings import Metrics, Model, ScoringOrder, images_per_model
 from tasks.streams import stream
 from tasks.train import load_model
 
 COLUMNS = ("metric", "part", "factor", "value", "reason", "seconds", "stream")
+Codes = NDArray[np.float32]
 IMAGES_AT_ONCE = 8192  # drawn, encoded and dropped together, so that memory stays bounded
 
 
@@ -69,48 +72,71 @@ def _evaluated(name: str, inputs: Inputs | None, model: Model) -> tuple[list[Sco
 
 
 def prepare_inputs(vae: VAE, images_of: DataSet, model: Model, settings: Metrics) -> Inputs:
-    """Codes of i.i.d. rows and of groups that share a factor, as far as the metrics need them.
+    """Codes of i.i.d. rows and of all kinds of groups, as far as the metrics need them.
 
     Every input has a stream of its own, so that adding a metric changes no number of another.
     """
     wanted = needs(settings.names)
-    codes, factors = _table(vae, images_of, settings.points, stream(model.id, "table"))
-    test_codes, test_factors, train_groups, test_groups = None, None, None, None
+    codes_of = CodesOf(vae, images_of, images_per_model(settings))
+    points, test_points, size = settings.points, settings.test_points, settings.group_size
+
+    def table(count: int, name: str) -> tuple[Codes, NDArray[np.int64]]:
+        draws = stream(model.id, name)
+        factors = images_of.sample(count, draws)
+        return codes_of(factors, draws), factors
+
+    def groups(count: int, name: str) -> Groups:
+        draws = stream(model.id, name)
+        factors, fixed = images_of.sample_groups(count, size, draws)
+        return Groups(codes_of(factors, draws), fixed)
+
+    def pairs(count: int, name: str) -> Pairs:
+        draws = stream(model.id, name)
+        first, second, fixed = images_of.sample_pairs(count, size, draws)
+        return Pairs(codes_of(first, draws), codes_of(second, draws), fixed)
+
+    def variations(count: int, name: str) -> Groups:
+        draws = stream(model.id, name)
+        factors, varied = images_of.sample_variations(count, size, draws)
+        return Groups(codes_of(factors, draws), varied)
+
+    kinds: dict[str, Callable[[int, str], Any]] = {
+        "groups": groups,
+        "pairs": pairs,
+        "variations": variations,
+    }
+    given: dict[str, Any] = {}
+    for kind, draw in kinds.items():
+        if kind in wanted:
+            given[f"train_{kind}"] = draw(points, f"train {kind}")
+            given[f"test_{kind}"] = draw(test_points, f"test {kind}")
     if "test_table" in wanted:
-        draws = stream(model.id, "test table")
-        test_codes, test_factors = _table(vae, images_of, settings.test_points, draws)
-    if "groups" in wanted:
-        size = settings.group_size
-        train_groups, test_groups = (
-            _groups(vae, images_of, count, size, stream(model.id, name))
-            for count, name in (
-                (settings.points, "train groups"),
-                (settings.test_points, "test groups"),
-            )
-        )
-    return Inputs(codes, factors, train_groups, test_groups, test_codes, test_factors)
+        given["test_codes"], given["test_factors"] = table(test_points, "test table")
+    return Inputs(*table(points, "table"), **given)
 
 
-def _table(
-    vae: VAE, images_of: DataSet, points: int, draws: np.random.Generator
-) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    factors = images_of.sample(points, draws)
-    return _encode(vae, images_of, factors, draws), factors
+class CodesOf:
+    """A model's codes of points: each picture is encoded once if there are fewer than are read."""
+
+    def __init__(self, vae: VAE, images_of: DataSet, wanted: int) -> None:
+        self.vae, self.images_of = vae, images_of
+        self.known: Codes | None = None
+        count = images_of.pictures
+        if count and count <= wanted and isinstance(images_of, Finite):
+            self.known = _encoded(vae, images_of.show, np.arange(count))
+
+    def __call__(self, factors: NDArray[np.int64], draws: np.random.Generator) -> Codes:
+        rows = factors.reshape(-1, factors.shape[-1])
+        if self.known is not None and isinstance(self.images_of, Finite):
+            codes = self.known[self.images_of.places(rows, draws)]
+        else:
+            codes = _encoded(self.vae, lambda part: self.images_of.images(part, draws), rows)
+        return codes.reshape(*factors.shape[:-1], -1)
 
 
-def _groups(
-    vae: VAE, images_of: DataSet, count: int, size: int, draws: np.random.Generator
-) -> Groups:
-    factors, fixed = images_of.sample_groups(count, size, draws)
-    codes = _encode(vae, images_of, factors.reshape(count * size, -1), draws)
-    return Groups(codes.reshape(count, size, -1), fixed)
-
-
-def _encode(
-    vae: VAE, images_of: DataSet, factors: NDArray[np.int64], draws: np.random.Generator
-) -> NDArray[np.float32]:
+def _encoded(vae: VAE, show: Callable[[Any], NDArray[np.float32]], points: NDArray[Any]) -> Codes:
     parts = [
-        encode(vae, images_of.images(factors[i : i + IMAGES_AT_ONCE], draws))[0]
-        for i in range(0, len(factors), IMAGES_AT_ONCE)
+        encode(vae, show(points[i : i + IMAGES_AT_ONCE]))[0]
+        for i in range(0, len(points), IMAGES_AT_ONCE)
     ]
     return np.concatenate(parts)

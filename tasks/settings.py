@@ -22,6 +22,7 @@ import metrics
 from data.protocol import Source
 from infra.errors import WrongInput, one_of
 from infra.tables import PROTOCOL
+from metrics.evaluate import needs
 
 
 class Settings(BaseModel):
@@ -99,6 +100,17 @@ class Metrics(Settings):
             if name not in metrics.METRICS:
                 raise WrongInput("metrics.names", name, one_of(metrics.METRICS, name))
         return _once("metrics.names", names)
+
+
+def images_per_model(settings: Metrics) -> int:
+    """Images that the metrics read of one model, counted as often as they are read."""
+    wanted = needs(settings.names)
+    tables = (settings.points if settings.names else 0) + (
+        settings.test_points if "test_table" in wanted else 0
+    )
+    in_groups = (settings.points + settings.test_points) * settings.group_size
+    times = {"groups": 1, "pairs": 2, "variations": 1}
+    return tables + in_groups * sum(times[kind] for kind in times if kind in wanted)
 
 
 class Udr(Settings):

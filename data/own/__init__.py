@@ -80,6 +80,7 @@ class _Prepared:
             factor_names=tuple(facts["names"]),
             factor_sizes=tuple(facts["sizes"]),
             content=facts["content"],
+            pictures=facts["count"],
             pixels=pixels.mapped(self.pixels, _pixels_shape(facts)),
             factors=factors,
         )

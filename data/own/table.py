@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.pixels import Pixels, as_floats
-from data.protocol import Description, Factors, Images
+from data.protocol import Description, Factors, Finite, Images, Places
 from infra.errors import WrongInput
 
 Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Table(Description):
+class Table(Finite, Description):
     """A user's pictures, (rows, channels, 64, 64), and `factors`, (rows, factors).
 
     Rows are equally likely. Unlabelled pictures have no factors: any row fits any request.
@@ -43,14 +43,42 @@ class Table(Description):
         places = self._values.draw(self._numbers[rows, fixed], size, stream)
         return self.factors[places // len(self.factor_names)], fixed
 
-    def images(self, factors: Factors, stream: np.random.Generator) -> Images:
+    def sample_pairs(
+        self, count: int, size: int, stream: np.random.Generator
+    ) -> tuple[Factors, Factors, Factors]:
+        """A factor per set, a row per pair, and a row that shares its value of that factor."""
+        fixed = stream.integers(len(self.factor_names), size=count)
+        rows = stream.integers(len(self.factors), size=(count, size))
+        numbers = self._numbers[rows, fixed[:, None]].reshape(-1)
+        others = self._values.draw(numbers, 1, stream).reshape(count, size)
+        return self.factors[rows], self.factors[others // len(self.factor_names)], fixed
+
+    def sample_variations(
+        self, count: int, size: int, stream: np.random.Generator
+    ) -> tuple[Factors, Factors]:
+        """A factor, a row, then rows that share its values of all other factors, all uniform."""
+        varied = stream.integers(len(self.factor_names), size=count)
+        rows = stream.integers(len(self.factors), size=count)
+        groups = np.empty((count, size, len(self.factor_names)), np.int64)
+        for column in np.unique(varied).tolist():
+            here = varied == column
+            others = np.delete(self.factors, column, axis=1)
+            sizes = self.factor_sizes[:column] + self.factor_sizes[column + 1 :]
+            numbers = Ranks(others, sizes).of(others)
+            groups[here] = self.factors[Equals(numbers).draw(numbers[rows[here]], size, stream)]
+        return groups, varied
+
+    def places(self, factors: Factors, stream: np.random.Generator) -> Places:
         """For each row of `factors` one of the pictures with exactly these values."""
         if not self.factor_names:
-            return as_floats(self.pixels, stream.integers(len(self.pixels), size=len(factors)))
+            return stream.integers(len(self.pixels), size=len(factors))
         rows = self._combinations.draw(self._ranks.of(factors), 1, stream)[:, 0]
         if not np.array_equal(self.factors[rows], factors):
             self._refuse(factors[(self.factors[rows] != factors).any(axis=1)][0])
-        return as_floats(self.pixels, rows)
+        return rows
+
+    def show(self, places: Places) -> Images:
+        return as_floats(self.pixels, places)
 
     def _refuse(self, point: Numbers) -> NoReturn:
         named = zip(self.factor_names, point.tolist(), strict=True)

@@ -16,7 +16,7 @@ from tasks.report.plan import Plan
 # Pools from the fairest for choosing a model to the least. Duan et al. 2020, section 4: comparing
 # over all strengths is preferable for choosing models, within one strength for choosing strengths.
 POOL_ORDER = ("method", "data", "cell")
-DIRECTIONLESS = frozenset({"fairness", "unsupervised"})  # more is not simply better
+DIRECTIONLESS = frozenset({"fairness", "jemmig", "unsupervised"})  # more is not simply better
 
 
 @dataclass(frozen=True)

@@ -1,3 +1,4 @@
+import math
 import statistics
 
 import numpy as np
@@ -15,7 +16,16 @@ def value(scores, part, factor=None):
 def by_definition(codes, train, test, threshold):
     """The definition in loops over groups."""
     variance = [statistics.variance(latent) for latent in codes.T.tolist()]
-    active = [latent for latent, spread in enumerate(variance) if spread >= threshold]
+    found = by_vote(train, test, variance, {a for a, v in enumerate(variance) if v >= threshold})
+    loose = {a for a, v in enumerate(variance) if math.sqrt(v) >= threshold}
+    found["score_std_pruned", None] = by_vote(train, test, variance, loose)["score", None]
+    chance = 1 / len({*train.factor.tolist(), *test.factor.tolist()})
+    found["calibrated", None] = (found["score", None] - chance) / (1 - chance)
+    return found
+
+
+def by_vote(train, test, variance, active):
+    active = sorted(active)
 
     def vote(group):
         relative = [statistics.variance(group[:, a].tolist()) / variance[a] for a in active]
@@ -52,6 +62,7 @@ def test_agrees_with_the_definition(seed):
     train, test = (table_groups(codes, factors, count, 6, rng) for count in (80, 60))
     expected = by_definition(codes, train, test, 0.05)
     assert expected["active", None] == 3
+    assert expected["score_std_pruned", None] != expected["score", None]
     found = {(row.part, row.factor): row.value for row in factor_vae(codes, train, test)}
     assert found == pytest.approx(expected)
 
@@ -62,7 +73,7 @@ def test_a_perfect_representation_scores_one():
     codes = factors[:, [2, 0, 1]] * [-1.0, 2.0, 0.5]
     train, test = (table_groups(codes, factors, 500, 64, rng) for _ in range(2))
     scores = factor_vae(codes, train, test)
-    assert [row.value for row in scores] == [1, 1, 3, 1, 1, 1]
+    assert [row.value for row in scores] == [1, 1, 1, 1, 3, 1, 1, 1]
 
 
 @pytest.mark.parametrize(("below", "active"), [(0.0499, 1), (0.0501, 2)])
@@ -82,9 +93,18 @@ def test_no_active_latent_scores_zero():
     rng = np.random.default_rng(0)
     codes, factors = 0.1 * rng.normal(size=(50, 3)), rng.integers(0, 2, size=(50, 2))
     groups = table_groups(codes, factors, 30, 8, rng)
-    assert [row.value for row in factor_vae(codes, groups, groups)] == [0, 0, 0, 0, 0]
+    parts = {"score": 0, "calibrated": -1, "train_accuracy": 0, "active": 0}
+    scores = factor_vae(codes, groups, groups)
+    assert {part: value(scores, part) for part in parts} == parts
+    assert [value(scores, "accuracy", factor) for factor in range(2)] == [0, 0]
     dead = Groups(np.zeros((2, 4, 3)), np.array([0, 1]))
-    assert [row.value for row in factor_vae(np.ones((5, 3)), dead, dead, 0)] == [0, 0, 0, 0, 0]
+    scores = factor_vae(np.ones((5, 3)), dead, dead, 0)
+    assert [row.value for row in scores] == [0, -1, 0, 0, 0, 0, 0]
+    squares_vanish = 1e-200 * np.arange(15.0).reshape(5, 3)
+    assert value(factor_vae(squares_vanish, dead, dead, 0), "active") == 0
+    rounded = np.full((500, 3), 1e17 / 3)  # its mean, and so its variance, has a rounding error
+    assert rounded.var() > 1
+    assert value(factor_vae(rounded, dead, dead), "active") == 0
     assert value(factor_vae(np.ones((1, 3)), dead, dead), "score") == 0
 
 
@@ -111,6 +131,22 @@ def test_ties_and_latents_without_votes_go_to_the_lower_index():
     # An equal variance in all latents is a vote of latent 0.
     tied = factor_vae(codes, groups_voting([-1, 1], [1, 0]), groups_voting([-1], [1]))
     assert value(tied, "score") == 1
+
+
+def test_calibrated_is_zero_for_guessing_and_for_a_single_factor():
+    codes = np.random.default_rng(0).normal(size=(100, 3))
+    train, test = groups_voting([0, 1], [0, 1]), groups_voting([0, 0, 1, 1], [0, 1, 0, 1])
+    scores = factor_vae(codes, train, test)
+    assert (value(scores, "score"), value(scores, "calibrated")) == (0.5, 0)
+    # Three quarters right among two factors: half way from guessing.
+    test = groups_voting([0, 0, 1, 1], [0, 1, 1, 1])
+    assert value(factor_vae(codes, train, test), "calibrated") == 0.5
+    # The same among three: (1/2 - 1/3) / (1 - 1/3).
+    test = groups_voting([0, 0, 1, 1], [0, 2, 1, 2])
+    assert value(factor_vae(codes, train, test), "calibrated") == pytest.approx(1 / 4)
+    single = groups_voting([0, 1], [0, 0])
+    scores = factor_vae(codes, single, single)
+    assert (value(scores, "score"), value(scores, "calibrated")) == (1, 0)
 
 
 def test_a_factor_in_test_groups_only_is_never_right():

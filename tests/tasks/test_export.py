@@ -20,7 +20,7 @@ class Levels(Grid):
     """A grid of 2 x 3 x 5 grey images, each of the level of its place."""
 
     def images(self, factors, stream):
-        levels = self.places(factors).astype(np.float32) / 255
+        levels = self.order(factors).astype(np.float32) / 255
         return np.ones((1, self.channels, 64, 64), np.float32) * levels[:, None, None, None]
 
 
@@ -59,7 +59,7 @@ def test_rows_are_places_or_factor_values(places, tmp_path_factory):
     as_places = read_rows(file, levels)
     np.save(file, as_places.astype(np.int8))
     assert np.array_equal(read_rows(file, levels), as_places)
-    assert levels.places(as_places).tolist() == places
+    assert levels.order(as_places).tolist() == places
 
 
 @pytest.mark.parametrize(

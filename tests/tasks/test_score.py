@@ -1,4 +1,3 @@
-from collections import Counter
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -7,12 +6,12 @@ import torch
 from torch import nn
 
 import tasks.score
-from data.protocol import Grid
+from data.protocol import Finite, Grid
 from infra.store import Store
 from metrics import METRICS
 from metrics.evaluate import evaluate
 from metrics.inputs import Score
-from tasks.score import _groups, prepare_inputs, score_model
+from tasks.score import prepare_inputs, score_model
 from tasks.settings import DataChoice, Metrics, Model, ScoringOrder
 
 SETTINGS = Metrics(points=400, test_points=150, group_size=8)
@@ -78,7 +77,7 @@ def test_every_metric_has_its_rows(images_of, tmp_path):
     for name in METRICS:
         assert np.isfinite(found[name, "score", None]), name
     assert {key[2] for key in found if key[:2] == ("mig", "gap")} == {"shape", "size", "hue"}
-    gaps = [value for key, value in found.items() if key[1] == "gap"]
+    gaps = [value for key, value in found.items() if key[:2] == ("mig", "gap")]
     assert found["mig", "score", None] == pytest.approx(np.mean(gaps))
     for row in Store(tmp_path).read("scores").to_pylist():
         assert {name: row[name] for name in MODEL.keys} == MODEL.keys
@@ -166,21 +165,29 @@ def test_only_what_is_needed_is_prepared(images_of):
     assert not np.array_equal(train.factor[:150], test.factor)
 
 
-def test_groups_share_the_factor_they_name_and_no_other(images_of):
-    count, size = 6000, 4
-    groups = _groups(ReadsFactors(), images_of, count, size, np.random.default_rng(0))
-    factors = groups.codes[..., :3].astype(int)
-    for factor, many in enumerate(images_of.factor_sizes):
-        mine = factors[groups.factor == factor]
-        assert abs(len(mine) - count / 3) < 5 * np.sqrt(count * 2 / 9)  # each as often
-        assert (mine[:, :, factor] == mine[:, :1, factor]).all()
-        values = Counter(mine[:, 0, factor].tolist())
-        expected = len(mine) / many
-        assert all(abs(values[v] - expected) < 5 * np.sqrt(expected) for v in range(many))
-        others = factors[groups.factor != factor][:, :, factor]
-        shared = (others == others[:, :1]).all(1).mean()  # by chance: many ** -(size - 1)
-        chance = many ** -(size - 1.0)
-        assert abs(shared - chance) < 5 * np.sqrt(chance / len(others))
+@dataclass(frozen=True)
+class FewPictures(Finite, FactorsAsImages):
+    """The same, with its 60 pictures numbered."""
+
+    pictures: int = 60
+
+    def places(self, factors, stream):
+        return self.order(factors)
+
+    def show(self, places):
+        factors = np.stack(np.unravel_index(places, self.factor_sizes), axis=1)
+        return FactorsAsImages.images(self, factors, None)
+
+
+def test_each_picture_is_encoded_once_where_there_are_fewer_than_are_read(
+    images_of, tmp_path, monkeypatch
+):
+    score_model(MODEL, order(tmp_path / "drawn"))
+    few = FewPictures()
+    monkeypatch.setattr(tasks.score, "load", lambda choice: few)
+    score_model(MODEL, order(tmp_path / "once"))
+    assert sum(few.asked) == 60 < sum(images_of.asked)
+    assert numbers(tmp_path / "once") == numbers(tmp_path / "drawn")
 
 
 def test_pictures_without_factors_are_scored_by_a_reason(images_of, tmp_path, monkeypatch):

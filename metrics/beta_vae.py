@@ -1,0 +1,95 @@
+"""BetaVAE metric, also called Z-diff.
+
+Both points of a pair share one factor's value, so they should differ little in the latents that
+encode it. The mean absolute difference of a set's pairs is a point with one feature per latent; a
+linear classifier learns from training sets which factor is shared. The score is its accuracy in
+test sets.
+
+Paper: Higgins et al. 2017, "beta-VAE: learning basic visual concepts with a constrained variational
+framework", as in Locatello et al. 2019, appendix C: sets have 64 pairs, scikit-learn's logistic
+regression with its default settings learns from 10,000 sets and is tested on 5,000. "calibrated"
+maps the accuracy of guessing among M factors, 1/M, to 0 and 1 to 1 (Carbonneau et al. 2022, section
+4.2.1); worse than guessing is negative. Family: intervention. Property: modularity.
+
+Conventions: the classifier's penalty makes the score depend on the latents' scale. Latents much
+below 1 in size count little, and without any difference to learn from the most frequent factor is
+told, which is right about as often as guessing. Where a training feature exceeds 1000, all features
+are divided by one number that makes the largest 1000, as the classifier fails on much larger ones.
+It stops after scikit-learn's 100 iterations, converged or not, without a warning. With one factor
+in training sets, that one is told. A factor that no test set shares has no accuracy; one that no
+training set shares is never told. With one factor in all, the calibrated score is 0.
+"""
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metrics.arrays import Factors, numbers, whole_numbers
+from metrics.factor_vae import calibrated, per_factor
+from metrics.inputs import Inputs, Pairs, Score
+
+NEEDS = frozenset({"pairs"})
+
+LARGEST_FEATURE = 1000.0
+
+
+def beta_vae(train: Pairs, test: Pairs, rng: np.random.Generator) -> list[Score]:
+    """Accuracy in test sets ("score"; per factor "accuracy"), "calibrated", "train_accuracy"."""
+    features, factor = _points("train", train)
+    test_features, test_factor = _points("test", test)
+    if features.shape[1] != test_features.shape[1]:
+        raise ValueError(
+            f"test: found {test_features.shape[1]} latents; {features.shape[1]}, as train, is "
+            "accepted"
+        )
+    divisor = max(1.0, float(features.max()) / LARGEST_FEATURE)
+    told, test_told = _classify(features / divisor, factor, test_features / divisor, rng)
+    right = test_told == test_factor
+    score = float(right.mean())
+    return [
+        Score("score", score),
+        Score("calibrated", calibrated(score, factor, test_factor)),
+        Score("train_accuracy", float((told == factor).mean())),
+        *per_factor(right, test_factor),
+    ]
+
+
+def _points(name: str, pairs: Pairs) -> tuple[NDArray[np.float64], Factors]:
+    """Every set's mean absolute difference in each latent, and its factor."""
+    first = numbers(f"{name}.first", pairs.first, ("set", "pair", "latent"))
+    second = numbers(f"{name}.second", pairs.second, ("set", "pair", "latent"))
+    factor = whole_numbers(f"{name}.factor", pairs.factor, ("set",))
+    if second.shape != first.shape:
+        raise ValueError(
+            f"{name}.second: found shape {second.shape}; {first.shape}, as first, is accepted"
+        )
+    if len(factor) != len(first):
+        raise ValueError(f"{name}.factor: found {len(factor)} sets; {len(first)} are accepted")
+    if factor.min() < 0:
+        raise ValueError(f"{name}.factor: found {factor.min()}; indices from 0 are accepted")
+    return np.abs(np.subtract(first, second, dtype=np.float64)).mean(axis=1), factor
+
+
+def _classify(
+    features: NDArray[np.float64],
+    factor: Factors,
+    test_features: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> tuple[Factors, Factors]:
+    """The factors that logistic regression tells for training and for test points."""
+    from sklearn.exceptions import ConvergenceWarning  # a second, not needed to list metrics
+    from sklearn.linear_model import LogisticRegression
+
+    if (factor == factor[0]).all():
+        return factor, np.full(len(test_features), factor[0])
+    classifier = LogisticRegression(random_state=int(rng.integers(2**31)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        classifier.fit(features, factor)
+    return classifier.predict(features), classifier.predict(test_features)
+
+
+def evaluate(inputs: Inputs, rng: np.random.Generator) -> list[Score]:
+    """Draws the classifier's seed; the pairs were drawn before."""
+    return beta_vae(*inputs.pairs(), rng)

@@ -1,0 +1,76 @@
+"""DCI with random forests.
+
+For every factor, a random forest predicts the factor from all latents. A latent's importance for
+that factor is the share of the fall in squared error that its splits bring. The score is
+disentanglement: 1 where each latent is important for one factor only, 0 where for all alike. Parts
+give completeness (1 where each factor needs one latent only) and informativeness (how small the
+error is); metrics/dci_scores.py has their formulas.
+
+Paper: Eastwood & Williams 2018, "A framework for the quantitative evaluation of disentangled
+representations", sections 2 and 4.3: forests of 10 regression trees, of the depth with the lowest
+error on a validation set. The paper counts splits; importance by impurity is the review's
+(Carbonneau et al. 2022, section 4.3.1) and scikit-learn's. Informativeness as there, and as the
+paper's NRMSE. Family: predictor. Property: modularity.
+
+Choices that the papers leave open: one training row in five, drawn at random, is the validation
+set; depths 1, 2, 4, 8 and 16 are tried; the forest is then grown on all training rows; all other
+settings are scikit-learn's defaults. Factors are taken as the numbers that stand for their values.
+
+Conventions: a dead latent is important for nothing. The importances for a factor sum to 1 however
+badly it is predicted, so that noise scores above 0, and a single latent, important for all alike,
+0. Equal latents share importance at random. Among depths with equal error the smallest counts.
+Which of several equally good splits a tree takes depends on the seed and on the order and sign of
+the latents, which change the score a little; their scale and shift do not.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from metrics.dci_scores import Predict, regressor_scores
+from metrics.inputs import Inputs, Score
+from metrics.predictors import SEEDS
+
+NEEDS = frozenset({"table", "test_table"})
+TREES = 10
+DEPTHS = (1, 2, 4, 8, 16)
+
+
+def dci_forest(
+    codes: ArrayLike,
+    factors: ArrayLike,
+    test_codes: ArrayLike,
+    test_factors: ArrayLike,
+    rng: np.random.Generator,
+) -> list[Score]:
+    """Disentanglement ("score") and the parts that metrics/dci_scores.py names.
+
+    `rng` draws one seed, the same for all forests, then the validation rows.
+    """
+    seed = int(rng.integers(SEEDS))
+
+    def fit(
+        codes: NDArray[np.float64], target: NDArray[np.float64], held_out: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.float64], Predict]:
+        errors = []
+        for depth in DEPTHS:
+            _, predict = _grow(codes[~held_out], target[~held_out], depth, seed)
+            errors.append(np.square(predict(codes[held_out]) - target[held_out]).mean())
+        return _grow(codes, target, DEPTHS[int(np.argmin(errors))], seed)
+
+    return regressor_scores(codes, factors, test_codes, test_factors, fit, rng)
+
+
+def _grow(
+    codes: NDArray[np.float64], target: NDArray[np.float64], depth: int, seed: int
+) -> tuple[NDArray[np.float64], Predict]:
+    """Every latent's importance, and the function that predicts."""
+    from sklearn.ensemble import RandomForestRegressor  # a second, not needed to list metrics
+
+    forest = RandomForestRegressor(TREES, max_depth=depth, random_state=seed)
+    forest.fit(codes, target)
+    return forest.feature_importances_, forest.predict
+
+
+def evaluate(inputs: Inputs, rng: np.random.Generator) -> list[Score]:
+    """Draws one seed and the validation rows."""
+    return dci_forest(inputs.codes, inputs.factors, *inputs.test_table(), rng=rng)

@@ -1,0 +1,36 @@
+"""RF-VAE metric, also called Z-max variance.
+
+Points of a group share the values of all factors but one. The latent whose variance within the
+group is largest, relative to its variance over all points, votes for the factor that varies.
+Training groups give every latent the factor that it votes for most often; the score is how often
+that is right in test groups.
+
+Paper: Kim et al. 2019, "Relevance factor VAE: learning and identifying disentangled factors", as in
+Carbonneau et al. 2022, section 4.2.3. All but the groups and the vote is as in the FactorVAE metric
+(metrics/factor_vae.py), from which that section tells it apart by these two only: its threshold,
+sizes and majority vote, the part "score_std_pruned", and "calibrated", for which the section before
+gives the formula. Family: intervention. Property: modularity.
+
+Conventions: those of the FactorVAE metric. In a group of equal points nothing varies, and the first
+active latent votes: a table in which few rows share all factors but one, or a factor with one
+value, lowers the score of a perfect representation.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metrics.factor_vae import majority_vote
+from metrics.inputs import Groups, Inputs, Score
+
+NEEDS = frozenset({"table", "variations"})
+
+
+def rf_vae(codes: ArrayLike, train: Groups, test: Groups, threshold: float = 0.05) -> list[Score]:
+    """Accuracy in test groups ("score"; per factor "accuracy"), "calibrated", "train_accuracy",
+    "score_std_pruned", and "active"."""
+    return majority_vote(codes, train, test, threshold, sign=-1)
+
+
+def evaluate(inputs: Inputs, rng: np.random.Generator) -> list[Score]:
+    """Draws nothing: the groups were drawn before."""
+    return rf_vae(inputs.codes, *inputs.variations())

@@ -1,0 +1,124 @@
+"""`tolstoy score FILE` as people and programs meet it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from flows.cli import main
+from metrics import METRICS
+from metrics.mig import mig
+
+ROWS = 600
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Factors in the first latents, noise in the others."""
+    draws = np.random.default_rng(0)
+    factors = draws.integers(0, (3, 6, 4), size=(ROWS, 3))
+    codes = np.concatenate([factors, draws.normal(size=(ROWS, 2))], axis=1)
+    codes += 0.05 * draws.normal(size=codes.shape)
+    path = tmp_path_factory.mktemp("own") / "own.npz"
+    np.savez(path, codes=codes, factors=factors, factor_names=["shape", "scale", "hue"])
+    return path
+
+
+def scored(capsys: pytest.CaptureFixture[str], *arguments: object) -> list[dict[str, Any]]:
+    assert main(["score", *map(str, arguments), "--json"]) == 0
+    rows: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+    return rows
+
+
+def test_every_metric_has_a_headline(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = scored(capsys, file)
+    headlines = {
+        r["metric"]: r["value"] for r in rows if (r["part"], r["factor"]) == ("score", None)
+    }
+    assert tuple(headlines) == METRICS
+    assert all(isinstance(value, float) for value in headlines.values())
+    assert all(set(row) == {"metric", "part", "factor", "value"} for row in rows)
+    assert {row["factor"] for row in rows} == {None, "shape", "scale", "hue"}
+
+
+def test_two_thirds_of_the_rows_train(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with np.load(file) as own:
+        expected = mig(own["codes"][:400], own["factors"][:400])
+    rows = scored(capsys, file, "--metrics", "mig")
+    assert [row["value"] for row in rows] == [score.value for score in expected]
+    assert [row["factor"] for row in rows] == [None, "shape", "scale", "hue"]
+
+
+def test_the_seed_decides_and_repeats_are_summed_up(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def accuracies(*arguments: object) -> dict[str, float]:
+        rows = scored(capsys, file, "--metrics", "factor_vae", *arguments)
+        return {f"{row['part']} {row['factor']}": row["value"] for row in rows}
+
+    assert accuracies("--seed", 3) == accuracies("--seed", 3)
+    rows = scored(capsys, file, "--metrics", "factor_vae,mig", "--seed", 3, "--repeat", 2)
+    both = [accuracies("--seed", seed) for seed in (3, 4)]
+    for row in rows:
+        if row["metric"] == "factor_vae":
+            values = [one[f"{row['part']} {row['factor']}"] for one in both]
+            assert row["value"] == pytest.approx(np.mean(values))
+            assert row["std"] == pytest.approx(np.std(values, ddof=1))
+        else:
+            assert row["std"] == 0
+    assert main(["score", str(file), "--metrics", "mig", "--out", str(tmp_path / "s.parquet")]) == 0
+    assert "gap" in capsys.readouterr().out
+    table = pd.read_parquet(tmp_path / "s.parquet")
+    assert table["value"].tolist() == [row["value"] for row in rows if row["metric"] == "mig"]
+
+
+def test_the_picture_has_a_panel_per_matrix(file: Path, tmp_path: Path) -> None:
+    plot = tmp_path / "matrices.png"
+    assert main(["score", str(file), "--metrics", "mig", "--plot", str(plot)]) == 0
+    shown = np.asarray(Image.open(plot).convert("RGB")).astype(int)
+    dark = (shown.sum(axis=2) < 330).sum() / shown[..., 0].size
+    assert 0.02 < dark < 0.3, "three cells of fifteen are dark"
+
+
+def test_what_cannot_be_computed_says_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    np.savez(tmp_path / "own.npz", codes=np.ones((9, 2)), factors=np.ones((9, 1), int))
+
+    def fails(*_: object) -> None:
+        raise ValueError("factors:\none value")
+
+    monkeypatch.setattr("tasks.score_codes.evaluate", fails)
+    (row,) = scored(capsys, tmp_path / "own.npz", "--metrics", "mig")
+    assert row["value"] is None and row["reason"] == "factors: one value"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        (["nowhere.npz"], ["FILE", "nowhere.npz"]),
+        (["FILE", "--metrics", "mgi"], ["--metrics", "did you mean mig?"]),
+        (["FILE", "--repeat", "0"], ["--repeat", "from 1"]),
+        (["FILE", "--out", "FILE"], ["--out", "does not exist yet"]),
+        (["FILE", "--metrics", "mig", "--plot", "x.doc"], ["--plot", "x.doc"]),
+    ],
+)
+def test_wrong_input_is_one_line(
+    arguments: list[str],
+    names: list[str],
+    file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["score", *(str(file) if a == "FILE" else a for a in arguments)]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1 and all(name in err for name in names), err
+    assert list(tmp_path.iterdir()) == []

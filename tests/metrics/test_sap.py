@@ -1,0 +1,131 @@
+import numpy as np
+import pytest
+from sklearn.svm import LinearSVC
+
+from metrics.evaluate import evaluate
+from metrics.inputs import Inputs, Score
+from metrics.sap import sap
+
+RNG = np.random.default_rng
+
+
+def table(seed, rows, latents=4):
+    """Factors of 2, 5 and 3 values, mixed into latents."""
+    rng = RNG(seed)
+    factors = rng.integers(0, [2, 5, 3], size=(rows, 3))
+    mixing = RNG(7).normal(size=(3, latents))
+    return factors @ mixing + 0.5 * rng.normal(size=(rows, latents)), factors
+
+
+def parts(scores, part):
+    return [row.value for row in scores if row.part == part]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_agrees_with_scikit_learn(dtype):
+    (codes, factors), (test_codes, test_factors) = table(0, 300), table(1, 200)
+    codes[:, 2] = test_codes[:, 2] = 0.1  # a dead latent
+    codes, test_codes = codes.astype(dtype), test_codes.astype(dtype)
+    gaps, best = [], []
+    for factor in range(3):
+        accuracies = []
+        for latent in range(4):
+            machine = LinearSVC(C=0.01, class_weight="balanced")
+            machine.fit(codes[:, [latent]].astype(float), factors[:, factor])
+            right = machine.score(test_codes[:, [latent]].astype(float), test_factors[:, factor])
+            accuracies.append(right)
+        *_, second, first = sorted(accuracies)
+        gaps.append(first - second)
+        best.append(first)
+    scores = sap(codes, factors, test_codes, test_factors)
+    assert scores[0].part == "score"
+    assert scores[0].value == pytest.approx(np.mean(gaps), abs=1e-6)
+    assert parts(scores, "gap") == pytest.approx(gaps, abs=1e-6)
+    assert parts(scores, "accuracy") == pytest.approx(best, abs=1e-6)
+    assert min(gaps) > 0.01
+
+
+def test_worked_example():
+    # In training each latent is the sign of one factor and tells nothing of the other, of which its
+    # machine predicts the same value everywhere. In the test the first latent has a wrong sign in
+    # one of four rows.
+    factors = np.tile([[0, 0], [0, 1], [1, 0], [1, 1]], (50, 1))
+    codes = 10.0 * (2 * factors - 1)
+    test_factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    test_codes = np.array([[-10.0, -10], [10, 10], [10, -10], [10, 10]])
+    assert sap(codes, factors, test_codes, test_factors) == [
+        Score("score", 0.375),
+        Score("gap", 0.25, 0),  # 3 / 4 - 2 / 4
+        Score("gap", 0.5, 1),  # 4 / 4 - 2 / 4
+        Score("accuracy", 0.75, 0),
+        Score("accuracy", 1.0, 1),
+    ]
+
+
+def test_equal_latents_leave_no_gap():
+    codes, factors = table(0, 200)
+    twice = np.hstack([codes, codes])
+    assert parts(sap(twice, factors, twice, factors), "gap") == [0, 0, 0]
+
+
+def test_a_single_latent_competes_with_one_that_is_zero():
+    codes, factors = table(0, 200, latents=1)
+    alone = sap(codes, factors, codes, factors)
+    with_zeros = np.hstack([codes, np.zeros_like(codes)])
+    assert alone == sap(with_zeros, factors, with_zeros, factors)
+    assert alone[0].value > 0.05
+
+
+def test_a_factor_with_one_value_has_gap_zero_and_counts():
+    codes, factors = table(0, 200)
+    constant = np.column_stack([factors, np.full(200, 7)])
+    before, after = (sap(codes, each, codes, each) for each in (factors, constant))
+    assert after[0].value == pytest.approx(before[0].value * 3 / 4)
+    assert parts(after, "gap")[3] == 0
+    test_factors = constant.copy()
+    test_factors[:50, 3] = 8
+    assert parts(sap(codes, constant, codes, test_factors), "accuracy")[3] == 0.75
+
+
+@pytest.mark.filterwarnings("error")
+def test_values_absent_from_training_or_test():
+    factors = np.repeat([0, 1], 50)[:, None]
+    codes = 10.0 * (2 * factors - 1)
+    unseen = np.where(np.arange(100)[:, None] < 25, 2, factors)
+    assert parts(sap(codes, factors, codes, unseen), "accuracy") == [0.75]
+    assert parts(sap(codes, factors, codes[50:], factors[50:]), "accuracy") == [1]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("size", [1e-300, 1e-9, 1e5, 1e30, 9e149])
+def test_any_scale_ends_without_a_warning(size):
+    codes, factors = table(0, 200)
+    codes *= size / np.abs(codes).max()
+    scores = sap(codes, factors, codes, factors)
+    assert all(0 <= row.value <= 1 for row in scores)
+    plain = LinearSVC(C=0.01, class_weight="balanced")
+    if size < 1e6:
+        columns = [codes[:, [latent]] for latent in range(4)]
+        best = max(plain.fit(z, factors[:, 1]).score(z, factors[:, 1]) for z in columns)
+        assert parts(scores, "accuracy")[1] == best
+    else:
+        reduced = codes / np.abs(codes).max(axis=0) * 1e6
+        assert scores == sap(reduced, factors, reduced, factors)
+
+
+@pytest.mark.filterwarnings("error")
+def test_more_values_than_half_the_rows_give_no_warning():
+    codes = RNG(0).normal(size=(60, 2))
+    factors = np.arange(60)[:, None]
+    assert 0 <= sap(codes, factors, codes, factors)[0].value < 0.1
+
+
+def test_evaluate_reads_both_tables_and_says_what_is_missing():
+    (codes, factors), (test_codes, test_factors) = table(0, 100), table(1, 50)
+    given = Inputs(codes, factors, test_codes=test_codes, test_factors=test_factors)
+    assert evaluate("sap", given, RNG(0)) == sap(codes, factors, test_codes, test_factors)
+    with pytest.raises(ValueError, match="test_codes: found 2 columns; 4, as in training"):
+        sap(codes, factors, test_codes[:, :2], test_factors)
+    with pytest.raises(ValueError, match="test_factors: found 1 columns; 3"):
+        sap(codes, factors, test_codes, test_factors[:, :1])
