@@ -1,6 +1,7 @@
 """What metrics read and what they return, checked in one place."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
@@ -63,18 +64,25 @@ class Inputs:
     test_pairs: Pairs | None = None
     train_variations: Groups | None = None
     test_variations: Groups | None = None
+    impossible: Mapping[str, str] = field(default_factory=dict)  # a kind of groups, and why
 
     def groups(self) -> tuple[Groups, Groups]:
         """The training and the test groups, for metrics that need "groups"."""
-        return _both("groups", self.train_groups, self.test_groups)
+        return self._both("groups", self.train_groups, self.test_groups)
 
     def pairs(self) -> tuple[Pairs, Pairs]:
         """The training and the test pairs, for metrics that need "pairs"."""
-        return _both("pairs", self.train_pairs, self.test_pairs)
+        return self._both("pairs", self.train_pairs, self.test_pairs)
 
     def variations(self) -> tuple[Groups, Groups]:
         """The training and the test variations, for metrics that need "variations"."""
-        return _both("variations", self.train_variations, self.test_variations)
+        return self._both("variations", self.train_variations, self.test_variations)
+
+    def _both(self, kind: str, train: Kind | None, test: Kind | None) -> tuple[Kind, Kind]:
+        if train is None or test is None:
+            needed = f"inputs: train_{kind} or test_{kind} is None; both are accepted"
+            raise ValueError(self.impossible.get(kind, needed))
+        return train, test
 
     def test_table(self) -> tuple[Codes, Factors]:
         """The test rows, for metrics that need "test_table"."""
@@ -96,12 +104,6 @@ class Inputs:
         from metrics.information import mutual_information
 
         return mutual_information(self.labels, check(self.codes, self.factors)[1])
-
-
-def _both(name: str, train: Kind | None, test: Kind | None) -> tuple[Kind, Kind]:
-    if train is None or test is None:
-        raise ValueError(f"inputs: train_{name} or test_{name} is None; both are accepted")
-    return train, test
 
 
 def check_groups(name: str, groups: Groups, latents: int) -> Groups:
@@ -134,7 +136,8 @@ def table_variations(
     codes: ArrayLike, factors: ArrayLike, count: int, size: int, rng: np.random.Generator
 ) -> Groups:
     """Draw groups in which one factor varies: a factor, a row, then rows that share its values of
-    all other factors. A row that shares them with nobody gives a group of equal points."""
+    all other factors; all uniformly, among the rows to which there is one that differs in that
+    factor alone. A factor for which there are none is an error, unless it has one value."""
     codes, factors = check(codes, factors)
     columns = factors.shape[1]
     others = np.stack(
@@ -145,8 +148,26 @@ def table_variations(
         axis=1,
     )
     factor = rng.integers(columns, size=count)
-    row = rng.integers(len(factors), size=count)
+    row = np.empty(count, np.int64)
+    for column in range(columns):
+        here = factor == column
+        row[here] = rng.choice(_varying(others[:, column], factors, column), size=here.sum())
     return Groups(codes[_equal_rows(others, row, factor, size, rng)], factor)
+
+
+def _varying(others: Factors, factors: Factors, column: int) -> NDArray[np.intp]:
+    """The rows that have the other factors in common with a row of another value."""
+    values = np.unique(factors[:, column], return_inverse=True)[1]
+    if values.max() == 0:
+        return np.arange(len(factors))
+    seen = np.unique(np.stack([others, values], axis=1), axis=0)
+    rows = np.flatnonzero(np.bincount(seen[:, 0])[others] > 1)
+    if not len(rows):
+        raise ValueError(
+            f"factors: no two rows differ in factor {column} alone; a table with such rows is "
+            "accepted where one factor is to vary"
+        )
+    return rows
 
 
 def table_groups(

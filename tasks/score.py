@@ -106,13 +106,17 @@ def prepare_inputs(vae: VAE, images_of: DataSet, model: Model, settings: Metrics
         "variations": variations,
     }
     given: dict[str, Any] = {}
+    impossible: dict[str, str] = {}
     for kind, draw in kinds.items():
         if kind in wanted:
-            given[f"train_{kind}"] = draw(points, f"train {kind}")
-            given[f"test_{kind}"] = draw(test_points, f"test {kind}")
+            try:
+                given[f"train_{kind}"] = draw(points, f"train {kind}")
+                given[f"test_{kind}"] = draw(test_points, f"test {kind}")
+            except ValueError as error:  # a table of one's own may lack the rows
+                impossible[kind] = str(error)
     if "test_table" in wanted:
         given["test_codes"], given["test_factors"] = table(test_points, "test table")
-    return Inputs(*table(points, "table"), **given)
+    return Inputs(*table(points, "table"), impossible=impossible, **given)
 
 
 class CodesOf:

@@ -57,9 +57,13 @@ def split_inputs(own: OwnCodes, names: Sequence[str], seed: int) -> Inputs:
         "variations": table_variations,
     }
     given: dict[str, Any] = {}
+    impossible: dict[str, str] = {}
     for kind, drawn in kinds.items():
         if kind in wanted:
             for part, rows_of, count in zip(("train", "test"), (train, test), counts, strict=True):
                 draws = stream("score", f"{part} {kind}", seed)
-                given[f"{part}_{kind}"] = drawn(*rows_of, count, size, draws)
-    return Inputs(*train, test_codes=test[0], test_factors=test[1], **given)
+                try:
+                    given[f"{part}_{kind}"] = drawn(*rows_of, count, size, draws)
+                except ValueError as error:
+                    impossible[kind] = str(error)
+    return Inputs(*train, test_codes=test[0], test_factors=test[1], impossible=impossible, **given)

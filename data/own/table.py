@@ -56,17 +56,32 @@ class Table(Finite, Description):
     def sample_variations(
         self, count: int, size: int, stream: np.random.Generator
     ) -> tuple[Factors, Factors]:
-        """A factor, a row, then rows that share its values of all other factors, all uniform."""
+        """A factor, a row, then rows that share its values of all other factors, all uniform.
+
+        Rows are those to which there is one that differs in that factor alone.
+        """
         varied = stream.integers(len(self.factor_names), size=count)
-        rows = stream.integers(len(self.factors), size=count)
         groups = np.empty((count, size, len(self.factor_names)), np.int64)
         for column in np.unique(varied).tolist():
             here = varied == column
             others = np.delete(self.factors, column, axis=1)
             sizes = self.factor_sizes[:column] + self.factor_sizes[column + 1 :]
             numbers = Ranks(others, sizes).of(others)
-            groups[here] = self.factors[Equals(numbers).draw(numbers[rows[here]], size, stream)]
+            rows = stream.choice(self._varying(numbers, column), size=here.sum())
+            groups[here] = self.factors[Equals(numbers).draw(numbers[rows], size, stream)]
         return groups, varied
+
+    def _varying(self, others: Numbers, column: int) -> Numbers:
+        """The rows that have the other factors, here numbered, in common with another value."""
+        if self.factor_sizes[column] == 1:
+            return np.arange(len(self.factors))
+        seen = np.unique(np.stack([others, self.factors[:, column]], axis=1), axis=0)
+        rows = np.flatnonzero(np.bincount(seen[:, 0])[others] > 1)
+        if not len(rows):
+            name = self.factor_names[column]
+            found = f"no two rows that differ in {name} alone"
+            raise WrongInput("data.factors", found, "a table with such rows, if one factor varies")
+        return rows
 
     def places(self, factors: Factors, stream: np.random.Generator) -> Places:
         """For each row of `factors` one of the pictures with exactly these values."""

@@ -5,6 +5,7 @@ import pytest
 
 from data.own.table import Table
 from data.protocol import Grid
+from infra.errors import WrongInput
 
 SIZES = (2, 3, 5)
 NAMES = ("a", "b", "c")
@@ -78,13 +79,17 @@ def test_in_variations_one_factor_varies(data_set, draws):
         assert_frequent(free.ravel(), size, free.size)
 
 
-def test_a_row_that_shares_with_nobody_varies_with_itself(draws):
+def test_only_rows_that_can_vary_are_drawn(draws):
     rows = np.array([[0, 0], [1, 0], [2, 1]])
     pixels = np.zeros((3, 1, 64, 64), np.uint8)
-    lonely = Table("lonely", "user", 1, ("a", "b"), (3, 2), pixels=pixels, factors=rows)
-    groups, varied = lonely.sample_variations(500, 3, draws)
-    of_a = groups[varied == 0]
-    assert {tuple(row) for row in of_a.reshape(-1, 2).tolist()} == {(0, 0), (1, 0), (2, 1)}
-    assert (of_a[:, :, 1] == of_a[:, :1, 1]).all()
-    alone = of_a[of_a[:, 0, 1] == 1]
-    assert len(alone) and (alone == [2, 1]).all()
+    first = Table("first", "user", 1, ("a", "b"), (3, 2), pixels=pixels, factors=rows)
+    with pytest.raises(WrongInput, match="no two rows that differ in b alone"):
+        first.sample_variations(500, 3, draws)
+    constant = rows * [1, 0]
+    second = Table("second", "user", 1, ("a", "b"), (3, 1), pixels=pixels, factors=constant)
+    groups, varied = second.sample_variations(500, 3, draws)
+    assert set(groups[varied == 0][:, :, 0].ravel()) == {0, 1, 2}
+    lonely = np.concatenate([constant, [[3, 1]]])
+    third = Table("third", "user", 1, ("a", "b"), (4, 2), pixels=pixels, factors=lonely)
+    with pytest.raises(WrongInput, match="b alone"):
+        third.sample_variations(500, 3, draws)

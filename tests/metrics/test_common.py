@@ -225,7 +225,14 @@ def score(name: str, codes: np.ndarray, factors: np.ndarray) -> float:
 
 
 def inputs(codes: np.ndarray, factors: np.ndarray, groups: int = 1000, size: int = 32) -> Inputs:
-    rng = np.random.default_rng(1)
+    """All that a metric may need; small tables may have no two rows that differ in one factor."""
+    rng, variations, impossible = np.random.default_rng(1), {}, {}
+    try:
+        for part in ("train", "test"):
+            drawn = table_variations(codes, factors, groups, size, rng)
+            variations[f"{part}_variations"] = drawn
+    except ValueError as error:
+        impossible["variations"] = str(error)
     return Inputs(
         codes,
         factors,
@@ -235,8 +242,8 @@ def inputs(codes: np.ndarray, factors: np.ndarray, groups: int = 1000, size: int
         test_factors=factors,
         train_pairs=table_pairs(codes, factors, groups, size, rng),
         test_pairs=table_pairs(codes, factors, groups, size, rng),
-        train_variations=table_variations(codes, factors, groups, size, rng),
-        test_variations=table_variations(codes, factors, groups, size, rng),
+        **variations,
+        impossible=impossible,
     )
 
 
@@ -337,7 +344,12 @@ def tables(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(table=tables())
 def test_any_valid_table_gives_finite_scores_within_bounds(name, table):
-    scores = evaluate(name, inputs(*table, groups=7, size=2), np.random.default_rng(0))
+    given_inputs = inputs(*table, groups=7, size=2)
+    if metric(name).NEEDS & given_inputs.impossible.keys():
+        with pytest.raises(ValueError, match="no two rows differ"):
+            evaluate(name, given_inputs, np.random.default_rng(0))
+        return
+    scores = evaluate(name, given_inputs, np.random.default_rng(0))
     assert scores[0].part == "score"
     assert len({(row.part, row.factor) for row in scores}) == len(scores)
     assert all(type(row.value) is float and np.isfinite(row.value) for row in scores)

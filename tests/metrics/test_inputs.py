@@ -128,14 +128,28 @@ def test_pairs_share_the_value_that_their_set_fixes_and_no_other_more_than_by_ch
 
 def test_in_variations_only_one_factor_varies():
     factors = np.stack(np.meshgrid([0, 1], [0, 1, 2], range(5)), axis=-1).reshape(-1, 3)
-    factors = np.concatenate([factors, [[9, 9, 9]]])  # shares its values with nobody
+    factors = np.concatenate([factors, [[9, 9, 9]]])  # shares its values with nobody: not drawn
     codes = row_numbers(factors)
     groups = table_variations(codes, factors, 500, 6, np.random.default_rng(1))
     rows = factors[groups.codes[..., 0].astype(int)]
     for fixed in range(3):
         others = rows[groups.factor != fixed][:, :, fixed]
         assert (others == others[:, :1]).all()
-        varied = rows[(groups.factor == fixed) & (rows[:, 0, 0] != 9)][:, :, fixed]
+        varied = rows[groups.factor == fixed][:, :, fixed]
         values = np.unique(varied, return_counts=True)[1]
         assert len(values) == (2, 3, 5)[fixed] and values.min() > 0.7 * values.mean()
-    assert (rows[rows[:, 0, 0] == 9] == 9).all()
+    assert rows.max() < 9
+
+
+def test_a_factor_that_never_varies_alone_is_named():
+    factors = np.array([[0, 0, 5], [1, 1, 5], [2, 1, 5]])
+    with pytest.raises(ValueError, match="no two rows differ in factor 1 alone"):
+        table_variations(row_numbers(factors), factors, 50, 3, np.random.default_rng(0))
+    constant = table_variations(
+        row_numbers(factors), factors[:, [0, 2]], 50, 3, np.random.default_rng(0)
+    )
+    equal = (constant.codes == constant.codes[:, :1]).all(axis=(1, 2))
+    assert equal[constant.factor == 1].all(), "there is nothing to vary in a factor of one value"
+    assert Inputs(np.ones((3, 1)), factors, impossible={"pairs": "why"}).impossible
+    with pytest.raises(ValueError, match=r"^why$"):
+        Inputs(np.ones((3, 1)), factors, impossible={"pairs": "why"}).pairs()
