@@ -179,17 +179,24 @@ def bench(
     /,
     *,
     size: Annotated[int | None, Parameter(help="a smaller or larger problem")] = None,
+    experiment: Annotated[str | None, Parameter(help="of metrics: which one to run")] = None,
+    plot: Annotated[Path | None, Parameter(help="of metrics: picture of the curves")] = None,
     json: Json = False,
 ) -> int:
-    """Measure something against its baseline, interleaved in one run.
+    """Measure something against its baseline, or run a controlled experiment on the metrics.
 
-    Example: tolstoy bench orchestration --size 1200
+    Example: tolstoy bench orchestration --size 1200; tolstoy bench metrics --experiment noise
     """
-    from flows.console import print_bench
+    from flows.console import print_bench, print_experiment
     from tests.benchmarks import BENCHMARKS, measure
 
     if name not in BENCHMARKS:
         raise WrongInput("bench", name, one_of(BENCHMARKS, name))
+    if name == "metrics":
+        return print_experiment(experiment, size, plot, json)
+    for option, given in (("--experiment", experiment), ("--plot", plot)):
+        if given is not None:
+            raise WrongInput(option, str(given), "nothing, except in tolstoy bench metrics")
     return print_bench(measure(name, size), json)
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json as jsonlib
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from flows.estimate import Estimate
 from flows.progress import duration
 from flows.spec import Study
 from flows.survey import CellSurvey
+from infra.errors import WrongInput, one_of
 from infra.runtime import cores
 from infra.store import Store
 
@@ -117,4 +119,33 @@ def print_bench(rows: Sequence[Any], json: bool) -> int:
         [f"{row[n]:.3g}" if isinstance(row[n], float) else row[n] for n in names] for row in facts
     ]
     print(table(names, shown))
+    return 0
+
+
+def print_experiment(name: str | None, size: int | None, plot: Path | None, json: bool) -> int:
+    """Run a controlled experiment of so many points: metrics down, its settings across."""
+    from tests.benchmarks.curves import draw
+    from tests.benchmarks.experiments import EXPERIMENTS, FEWEST, POINTS, REPEATS, run
+
+    if name not in EXPERIMENTS:
+        raise WrongInput("--experiment", name, one_of(EXPERIMENTS, name))
+    if size is not None and size < FEWEST:
+        raise WrongInput("--size", size, f"a number of points from {FEWEST}")
+    if plot is not None and plot.exists():
+        raise WrongInput("--plot", str(plot), "a file that does not exist yet")
+    rows = run(name, size or POINTS, REPEATS)
+    if plot is not None:
+        draw(rows, plot)
+    if json:
+        print(jsonlib.dumps(rows, indent=2, ensure_ascii=False))
+        return 0
+    lines: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        shown = "-" if row["value"] is None else f"{row['value']:.2f}"
+        lines.setdefault((row["metric"], row["part"]), []).append(shown)
+    settings = dict.fromkeys(
+        f"{row['setting']:g}" if isinstance(row["setting"], float) else row["setting"]
+        for row in rows
+    )
+    print(table(("metric", "part", *settings), [[*key, *line] for key, line in lines.items()]))
     return 0

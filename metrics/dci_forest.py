@@ -68,7 +68,8 @@ def _grow(
 
     forest = RandomForestRegressor(TREES, max_depth=depth, random_state=seed)
     forest.fit(codes, target)
-    return forest.feature_importances_, forest.predict
+    # scikit-learn's own rounding can leave -1e-17 where a latent is never asked
+    return np.maximum(forest.feature_importances_, 0.0), forest.predict
 
 
 def evaluate(inputs: Inputs, rng: np.random.Generator) -> list[Score]:

@@ -1,11 +1,14 @@
-"""Measured comparisons: `tolstoy bench NAME` runs tests/benchmarks/<name>.py against a baseline."""
+"""Measured comparisons: `tolstoy bench NAME` runs tests/benchmarks/<name>.py against a baseline.
+
+`tolstoy bench metrics` has no baseline: it runs one of tests/benchmarks/experiments.py.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
 
-BENCHMARKS: tuple[str, ...] = ("orchestration", "data", "training", "encoding")
+BENCHMARKS: tuple[str, ...] = ("orchestration", "data", "training", "encoding", "scores", "metrics")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,41 @@
+"""An experiment as the review draws them: settings across, scores up, a line per metric."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from infra.errors import WrongInput
+
+STYLES = ("-", "--", ":")  # ten colours each
+
+
+def draw(rows: Sequence[dict[str, Any]], target: Path) -> None:
+    from matplotlib.figure import Figure
+
+    lines: dict[str, list[tuple[Any, float]]] = {}
+    for row in rows:
+        label = row["metric"] if row["part"] == "score" else f"{row['metric']} {row['part']}"
+        value = math.nan if row["value"] is None else row["value"]  # a gap in the line
+        lines.setdefault(label, []).append((row["setting"], value))
+    figure = Figure(figsize=(9, 5), layout="constrained")
+    panel = figure.subplots()
+    for place, (label, points) in enumerate(lines.items()):
+        settings, values = zip(*points, strict=True)
+        style = f"C{place % 10}{STYLES[place // 10 % len(STYLES)]}"
+        panel.plot(settings, values, style, marker=".", label=label)
+    experiment = rows[0]["experiment"]
+    panel.set_title(experiment)
+    panel.set_xlabel("points" if experiment == "sample_sizes" else "setting")
+    panel.set_ylabel("difference of scores" if experiment == "sample_sizes" else "score")
+    if experiment == "sample_sizes":
+        panel.set_xscale("log")
+    figure.legend(loc="outside right upper", fontsize=8)
+    try:
+        figure.savefig(target, dpi=130)
+    except ValueError as error:
+        raise WrongInput("--plot", f"{target} ({error})", "a .png, .svg or .pdf file") from None
+    except OSError as error:
+        raise WrongInput("--plot", f"{target} ({error.strerror})", "a place to write") from None
