@@ -124,13 +124,18 @@ class Study(Settings):
     ) -> Study:
         """The study with a source for each data set; what an older spec settled stands.
 
-        A data set that is not at hand is an error, or is told to `missing` and left as it is.
+        A data set that is not at hand is an error, or is told to `missing` and left as it is. One
+        that was settled before is looked for when it is needed: a study may be finished.
         """
         before = {one.name: one for one in older.data} if older else {}
         choices = []
         for one in self.data:
-            if (had := before.get(one.name)) and not one.source:
+            had = before.get(one.name)
+            if had and not one.source:
                 one = one.model_copy(update={"source": had.source, "content": had.content})
+            if had and one == had and one.source and not one.own:
+                choices.append(one)
+                continue
             try:
                 choices.append(settle(one, self.sources))
             except WrongInput as error:

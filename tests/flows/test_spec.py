@@ -16,6 +16,7 @@ import models
 from flows.spec import Study, parse_study, preset_names, read_study
 from infra.errors import WrongInput
 from models import build_objective
+from tasks import data_sets
 from tasks.settings import DataChoice, Model
 from tests.flows.conftest import TINY
 
@@ -257,6 +258,14 @@ def test_what_an_older_spec_settled_stands(empty_data: Path) -> None:
     other = older.model_copy(update={"data": (DataChoice(name="shapes3d", source="official"),)})
     with pytest.raises(WrongInput, match=r"shapes3d, source.*official.*look-alike"):
         other.must_extend(older)
+
+
+def test_a_settled_data_set_is_looked_for_when_it_is_needed(empty_data: Path) -> None:
+    fetched = (DataChoice(name="cars3d", source="official"),)
+    older = parse_study(TINY).model_copy(update={"data": fetched})
+    assert parse_study({**TINY, "data": ["cars3d"]}).settled(older).data == fetched
+    with pytest.raises(WrongInput, match="no official pictures"):
+        data_sets.load(fetched[0])
 
 
 def test_a_plan_names_what_is_missing(empty_data: Path) -> None:
