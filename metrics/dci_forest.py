@@ -26,7 +26,7 @@ the latents, which change the score a little; their scale and shift do not.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.dci_scores import Predict, regressor_scores
+from metrics.dci_scores import Fit, Predict, regressor_scores, regressors
 from metrics.inputs import Inputs, Score
 from metrics.predictors import SEEDS
 
@@ -46,7 +46,12 @@ def dci_forest(
 
     `rng` draws one seed, the same for all forests, then the validation rows.
     """
-    seed = int(rng.integers(SEEDS))
+    fit = _forests(int(rng.integers(SEEDS)))
+    return regressor_scores(codes, factors, test_codes, test_factors, fit, rng)
+
+
+def _forests(seed: int) -> Fit:
+    """Learns a factor with the depth that predicts it best on the rows that are held out."""
 
     def fit(
         codes: NDArray[np.float64], target: NDArray[np.float64], held_out: NDArray[np.bool_]
@@ -57,7 +62,7 @@ def dci_forest(
             errors.append(np.square(predict(codes[held_out]) - target[held_out]).mean())
         return _grow(codes, target, DEPTHS[int(np.argmin(errors))], seed)
 
-    return regressor_scores(codes, factors, test_codes, test_factors, fit, rng)
+    return fit
 
 
 def _grow(
@@ -70,6 +75,12 @@ def _grow(
     forest.fit(codes, target)
     # scikit-learn's own rounding can leave -1e-17 where a latent is never asked
     return np.maximum(forest.feature_importances_, 0.0), forest.predict
+
+
+def matrix(inputs: Inputs, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Every latent's importance for every factor, as `evaluate` finds it: (latents, factors)."""
+    fit = _forests(int(rng.integers(SEEDS)))
+    return regressors(inputs.codes, inputs.factors, *inputs.test_table(), fit, rng)[0]
 
 
 def evaluate(inputs: Inputs, rng: np.random.Generator) -> list[Score]:

@@ -27,7 +27,7 @@ rounding and count as 0.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.dci_scores import Predict, regressor_scores
+from metrics.dci_scores import Predict, regressor_scores, regressors
 from metrics.inputs import Inputs, Score
 
 NEEDS = frozenset({"table", "test_table"})
@@ -74,6 +74,11 @@ def _lassos(
     gram, moments = centred.T @ centred / rows, centred.T @ (target - target_mean) / rows
     weights = np.stack([lasso(gram, moments, float(penalty)) for penalty in penalties], axis=1)
     return weights, target_mean - mean @ weights
+
+
+def matrix(inputs: Inputs, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Every latent's importance for every factor, as `evaluate` finds it: (latents, factors)."""
+    return regressors(inputs.codes, inputs.factors, *inputs.test_table(), _fit, rng)[0]
 
 
 def evaluate(inputs: Inputs, rng: np.random.Generator) -> list[Score]:

@@ -73,7 +73,20 @@ def regressor_scores(
     fit: Fit,
     rng: np.random.Generator,
 ) -> list[Score]:
-    """importance_scores and error_scores of one regressor per factor.
+    """importance_scores and error_scores of one regressor per factor; see `regressors`."""
+    importance, errors, spread = regressors(codes, factors, test_codes, test_factors, fit, rng)
+    return importance_scores(importance) + error_scores(errors[0], errors[1], spread)
+
+
+def regressors(
+    codes: ArrayLike,
+    factors: ArrayLike,
+    test_codes: ArrayLike,
+    test_factors: ArrayLike,
+    fit: Fit,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Importance (latents, factors), errors (train and test, factors), and factors' deviations.
 
     `fit(codes, target, held_out)` learns a factor and returns every latent's importance and a
     function that predicts; it may choose a setting by the rows of `held_out`, one in five, the same
@@ -98,7 +111,7 @@ def regressor_scores(
         spread[column] = deviation / width
         for part, (inputs, wanted) in enumerate([(latents, target), (test_latents, test_target)]):
             errors[part, column] = np.square(predict(inputs) - wanted).mean() * spread[column] ** 2
-    return importance_scores(importance) + error_scores(errors[0], errors[1], spread)
+    return importance, errors, spread
 
 
 def error_scores(train: ArrayLike, test: ArrayLike, deviation: ArrayLike) -> list[Score]:

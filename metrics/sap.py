@@ -37,24 +37,42 @@ def sap(
     penalty: float = 0.01,
 ) -> list[Score]:
     """The mean gap ("score"), and every factor's gap ("gap") and best accuracy ("accuracy")."""
-    tables = check_tables(codes, factors, test_codes, test_factors)
-    shrink = np.maximum(np.abs(tables.codes).max(axis=0) / LARGE, 1.0)
-    latents, test_latents = tables.codes / shrink, tables.test_codes / shrink
-    if latents.shape[1] == 1:
-        latents, test_latents = _with_zeros(latents), _with_zeros(test_latents)
-    gaps, best = [], []
-    for factor, test_factor in zip(tables.factors.T, tables.test_factors.T, strict=True):
-        accuracies = sorted(
-            _accuracy(latent, factor, test_latent, test_factor, seed, penalty)
-            for latent, test_latent in zip(latents.T, test_latents.T, strict=True)
-        )
-        gaps.append(accuracies[-1] - accuracies[-2])
-        best.append(accuracies[-1])
+    told = accuracies(codes, factors, test_codes, test_factors, seed, penalty)
+    second, best = np.sort(told, axis=0)[-2:].tolist()
+    gaps = [first - other for first, other in zip(best, second, strict=True)]
     return [
         Score("score", float(np.mean(gaps))),
         *(Score("gap", gap, factor) for factor, gap in enumerate(gaps)),
         *(Score("accuracy", accuracy, factor) for factor, accuracy in enumerate(best)),
     ]
+
+
+def accuracies(
+    codes: ArrayLike,
+    factors: ArrayLike,
+    test_codes: ArrayLike,
+    test_factors: ArrayLike,
+    seed: int = 0,
+    penalty: float = 0.01,
+) -> NDArray[np.float64]:
+    """How well each latent alone tells each factor of the test rows: (latents, factors).
+
+    A single latent has one that is 0 everywhere beside it.
+    """
+    tables = check_tables(codes, factors, test_codes, test_factors)
+    shrink = np.maximum(np.abs(tables.codes).max(axis=0) / LARGE, 1.0)
+    latents, test_latents = tables.codes / shrink, tables.test_codes / shrink
+    if latents.shape[1] == 1:
+        latents, test_latents = _with_zeros(latents), _with_zeros(test_latents)
+    return np.array(
+        [
+            [
+                _accuracy(latent, factor, test_latent, test_factor, seed, penalty)
+                for factor, test_factor in zip(tables.factors.T, tables.test_factors.T, strict=True)
+            ]
+            for latent, test_latent in zip(latents.T, test_latents.T, strict=True)
+        ]
+    )
 
 
 def _with_zeros(codes: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -77,6 +95,14 @@ def _accuracy(
     with quiet():
         machine.fit(latent[:, None], factor)
     return float((machine.predict(test_latent[:, None]) == test_factor).mean())
+
+
+def matrix(inputs: Inputs, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Every latent's accuracy for every factor, as `evaluate` finds it: (latents, factors)."""
+    told = accuracies(
+        inputs.codes, inputs.factors, *inputs.test_table(), seed=int(rng.integers(SEEDS))
+    )
+    return told[: inputs.codes.shape[1]]
 
 
 def evaluate(inputs: Inputs, rng: np.random.Generator) -> list[Score]:

@@ -13,7 +13,11 @@ from PIL import Image
 
 from flows.cli import main
 from metrics import METRICS
+from metrics.dci_scores import disentanglement
 from metrics.mig import mig
+from tasks.matrices import matrices
+from tasks.own_codes import read_codes
+from tasks.score_codes import scores_of, split_inputs
 
 ROWS = 600
 
@@ -84,6 +88,22 @@ def test_the_picture_has_a_panel_per_matrix(file: Path, tmp_path: Path) -> None:
     shown = np.asarray(Image.open(plot).convert("RGB")).astype(int)
     dark = (shown.sum(axis=2) < 330).sum() / shown[..., 0].size
     assert 0.02 < dark < 0.3, "three cells of fifteen are dark"
+
+
+def test_matrices_are_those_that_the_scores_come_from(file: Path) -> None:
+    own = read_codes(file)
+    names = ("sap", "dci_lasso", "dci_forest", "mig")
+    inputs = split_inputs(own, names, 5)
+    found = matrices(inputs, names, 5)
+    assert list(found) == ["mutual information / entropy", "sap", "dci_lasso", "dci_forest"]
+    assert all(matrix.shape == (5, 3) for matrix in found.values())
+    for title, matrix in found.items():
+        assert matrix.argmax(axis=0).tolist() == [0, 1, 2], title
+    by_name = {result.metric: result.scores for result in scores_of(own, names, [5])}
+    ordered = np.sort(found["sap"], axis=0)
+    assert by_name["sap"][0].value == pytest.approx((ordered[-1] - ordered[-2]).mean())
+    for name in ("dci_lasso", "dci_forest"):
+        assert by_name[name][0].value == disentanglement(found[name])[0]
 
 
 def test_what_cannot_be_computed_says_why(
