@@ -7,6 +7,7 @@ from torch import nn
 
 import tasks.score
 from data.protocol import Finite, Grid
+from infra.errors import WrongInput
 from infra.store import Store
 from metrics import METRICS
 from metrics.evaluate import evaluate
@@ -222,3 +223,14 @@ def test_a_value_that_is_no_number_is_null_with_a_reason(images_of, tmp_path, mo
     score_model(MODEL, order(tmp_path, "mig"))
     (row,) = Store(tmp_path).read("scores").to_pylist()
     assert row["value"] is None and row["reason"]
+
+
+def test_groups_that_a_table_cannot_give_cost_their_metrics_only(images_of, tmp_path, monkeypatch):
+    def cannot(self, count, size, stream):
+        raise WrongInput("data.factors", "no two such rows", "a table with them")
+
+    monkeypatch.setattr(FactorsAsImages, "sample_variations", cannot)
+    assert score_model(MODEL, order(tmp_path)) == "scored"
+    reasons = {row["metric"]: row["reason"] for row in Store(tmp_path).read("scores").to_pylist()}
+    assert "no two such rows" in reasons.pop("rf_vae")
+    assert set(reasons.values()) == {""} and len(reasons) == len(METRICS) - 1
