@@ -79,6 +79,14 @@ class DataSet(Protocol):
         """
         ...
 
+    def sample_interventions(self, count: int, stream: np.random.Generator) -> list[Factors]:
+        """Per factor, `count` points under each of its values: (values, count, factors).
+
+        Value by value, the points are the same but for that factor; as frequent as in `sample`
+        where every value of it can be had.
+        """
+        ...
+
     def images(self, factors: Factors, stream: np.random.Generator) -> Images:
         """One image per row of `factors`; what the factors leave open is drawn from `stream`."""
         ...
@@ -135,6 +143,12 @@ class Grid(Description):
         groups[rows, :, varied] = values[rows, :, varied]
         return groups, varied
 
+    def sample_interventions(self, count: int, stream: np.random.Generator) -> list[Factors]:
+        return [
+            set_to_each(self.sample(count, stream), factor, size)
+            for factor, size in enumerate(self.factor_sizes)
+        ]
+
     def order(self, factors: Factors) -> Places:
         """Where these points stand in the grid's order, last factor fastest."""
         places: Places = np.ravel_multi_index(tuple(factors.T), self.factor_sizes)
@@ -149,3 +163,10 @@ def sample_factors(sizes: tuple[int, ...], count: int, stream: np.random.Generat
     """
     places = stream.integers(math.prod(sizes), size=count)
     return np.stack(np.unravel_index(places, sizes), axis=1).astype(np.int64, copy=False)
+
+
+def set_to_each(points: Factors, factor: int, size: int) -> Factors:
+    """The points with one factor at each of its values, nothing else changed: (size, ...points)."""
+    shown = np.repeat(points[None], size, axis=0)
+    shown[..., factor] = np.arange(size)[:, None]
+    return shown

@@ -66,7 +66,7 @@ def estimate(study: Study, found: Sequence[CellSurvey], renew: bool = False) -> 
 
 def _images_per_model(study: Study, data_set: Description) -> int:
     """Images that one model encodes for its probe and its scores: each picture once at most."""
-    read = images_per_model(study.metrics)
+    read = images_per_model(study.metrics, data_set.factor_sizes)
     return study.probe + min(read, data_set.pictures or read)
 
 

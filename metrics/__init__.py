@@ -9,6 +9,7 @@ METRICS: tuple[str, ...] = (
     "factor_vae",
     "rf_vae",
     "irs",
+    "dci",
     "dci_lasso",
     "dci_forest",
     "explicitness",
@@ -18,4 +19,8 @@ METRICS: tuple[str, ...] = (
     "jemmig",
     "modularity",
     "dcimig",
+    "downstream_logistic",
+    "downstream_trees",
+    "fairness",
+    "unsupervised",
 )

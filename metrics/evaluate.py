@@ -34,6 +34,11 @@ def needs(names: Iterable[str]) -> frozenset[str]:
     return frozenset().union(*(metric(name).NEEDS for name in names))
 
 
+def reads_factors(name: str) -> bool:
+    """Whether a metric is impossible without factors: all are that need more than the posterior."""
+    return bool(metric(name).NEEDS - {"posterior"})
+
+
 def evaluate(name: str, inputs: Inputs, rng: np.random.Generator) -> list[Score]:
     """One metric's scores of one model, its headline first."""
     return metric(name).evaluate(inputs, rng)

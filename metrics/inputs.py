@@ -3,16 +3,20 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from metrics.arrays import Codes, Factors, check, numbers, whole_numbers
+from metrics.trees import Classifier, Kind, learn
 
-Kind = TypeVar("Kind")
+Part = TypeVar("Part")
 
 BINS = 20  # Locatello et al. 2019, appendix C
+# Points under each value of a factor: the released configuration of Locatello et al. 2019b, "On
+# the fairness of disentangled representations". Duan et al. 2020, appendix A.8, does not say.
+INTERVENED = 100
 
 
 @dataclass(frozen=True)
@@ -50,8 +54,10 @@ class Inputs:
 
     A metric's NEEDS names "table" (codes, factors), "test_table" (test_codes, test_factors),
     "groups" (train_groups, test_groups: points that share one factor's value), "pairs"
-    (train_pairs, test_pairs) and "variations" (train_variations, test_variations: groups of points
-    that share the values of all factors but the one that `factor` tells).
+    (train_pairs, test_pairs), "variations" (train_variations, test_variations: groups of points
+    that share the values of all factors but the one that `factor` tells), "interventions" (for
+    every factor, the same points under each of its values) and "posterior" (of every row of the
+    codes: log-variances and the loss of reconstruction; no factors).
     """
 
     codes: Codes  # (points, latents)
@@ -64,6 +70,11 @@ class Inputs:
     test_pairs: Pairs | None = None
     train_variations: Groups | None = None
     test_variations: Groups | None = None
+    interventions: tuple[Codes, ...] | None = None  # per factor (values, points, latents)
+    logvar: Codes | None = None  # (points, latents)
+    reconstruction: NDArray[np.floating[Any]] | None = None  # (points,), nats
+    trees: Kind = "presorted"
+    tree_seed: int = 0
     impossible: Mapping[str, str] = field(default_factory=dict)  # a kind of groups, and why
 
     def groups(self) -> tuple[Groups, Groups]:
@@ -78,7 +89,23 @@ class Inputs:
         """The training and the test variations, for metrics that need "variations"."""
         return self._both("variations", self.train_variations, self.test_variations)
 
-    def _both(self, kind: str, train: Kind | None, test: Kind | None) -> tuple[Kind, Kind]:
+    def intervened(self) -> tuple[Codes, ...]:
+        """Each factor's points under each of its values, for metrics that need "interventions"."""
+        if self.interventions is None:
+            needed = "inputs: interventions is None; an array per factor is accepted"
+            raise ValueError(self.impossible.get("interventions", needed))
+        factors, latents = self.factors.shape[1], self.codes.shape[1]
+        if len(self.interventions) != factors:
+            raise ValueError(
+                f"interventions: found {len(self.interventions)} arrays; {factors}, one for each "
+                "factor, are accepted"
+            )
+        return tuple(
+            _points_by_value(f"interventions[{factor}]", codes, latents)
+            for factor, codes in enumerate(self.interventions)
+        )
+
+    def _both(self, kind: str, train: Part | None, test: Part | None) -> tuple[Part, Part]:
         if train is None or test is None:
             needed = f"inputs: train_{kind} or test_{kind} is None; both are accepted"
             raise ValueError(self.impossible.get(kind, needed))
@@ -105,6 +132,21 @@ class Inputs:
 
         return mutual_information(self.labels, check(self.codes, self.factors)[1])
 
+    @cached_property
+    def boosted(self) -> list[Classifier]:
+        """Boosted trees that tell each factor from the codes: learned once for all metrics."""
+        return learn(*check(self.codes, self.factors), self.trees, self.tree_seed)
+
+
+def _points_by_value(name: str, codes: Codes, latents: int) -> Codes:
+    """The same points under each value, in `latents` latents, or a ValueError."""
+    found = numbers(name, codes, ("value", "point", "latent"))
+    if found.shape[2] != latents:
+        raise ValueError(
+            f"{name}: found shape {found.shape}; (values, points, {latents}) is accepted"
+        )
+    return found
+
 
 def check_groups(name: str, groups: Groups, latents: int) -> Groups:
     """Groups of at least two points in `latents` latents, or a ValueError."""
@@ -118,83 +160,3 @@ def check_groups(name: str, groups: Groups, latents: int) -> Groups:
     if factor.min() < 0:
         raise ValueError(f"{name}.factor: found {factor.min()}; indices from 0 are accepted")
     return Groups(codes, factor)
-
-
-def table_pairs(
-    codes: ArrayLike, factors: ArrayLike, count: int, size: int, rng: np.random.Generator
-) -> Pairs:
-    """Draw sets of pairs from a table: a factor per set, a row per pair, and one that shares its
-    value of that factor; all uniformly and with replacement."""
-    codes, factors = check(codes, factors)
-    factor = rng.integers(factors.shape[1], size=count)
-    row = rng.integers(len(factors), size=(count, size))
-    other = _equal_rows(factors, row, factor[:, None], 1, rng)[..., 0]
-    return Pairs(codes[row], codes[other], factor)
-
-
-def table_variations(
-    codes: ArrayLike, factors: ArrayLike, count: int, size: int, rng: np.random.Generator
-) -> Groups:
-    """Draw groups in which one factor varies: a factor, a row, then rows that share its values of
-    all other factors; all uniformly, among the rows to which there is one that differs in that
-    factor alone. A factor for which there are none is an error, unless it has one value."""
-    codes, factors = check(codes, factors)
-    columns = factors.shape[1]
-    others = np.stack(
-        [
-            np.unique(np.delete(factors, column, axis=1), axis=0, return_inverse=True)[1].ravel()
-            for column in range(columns)
-        ],
-        axis=1,
-    )
-    factor = rng.integers(columns, size=count)
-    row = np.empty(count, np.int64)
-    for column in range(columns):
-        here = factor == column
-        row[here] = rng.choice(_varying(others[:, column], factors, column), size=here.sum())
-    return Groups(codes[_equal_rows(others, row, factor, size, rng)], factor)
-
-
-def _varying(others: Factors, factors: Factors, column: int) -> NDArray[np.intp]:
-    """The rows that have the other factors in common with a row of another value."""
-    values = np.unique(factors[:, column], return_inverse=True)[1]
-    if values.max() == 0:
-        return np.arange(len(factors))
-    seen = np.unique(np.stack([others, values], axis=1), axis=0)
-    rows = np.flatnonzero(np.bincount(seen[:, 0])[others] > 1)
-    if not len(rows):
-        raise ValueError(
-            f"factors: no two rows differ in factor {column} alone; a table with such rows is "
-            "accepted where one factor is to vary"
-        )
-    return rows
-
-
-def table_groups(
-    codes: ArrayLike, factors: ArrayLike, count: int, size: int, rng: np.random.Generator
-) -> Groups:
-    """Draw groups from a table: a factor, a row, then rows that share its value of that factor.
-
-    All three are drawn uniformly and with replacement, so a value comes up as often as in the
-    table, and a value that only one row has gives a group of equal points.
-    """
-    codes, factors = check(codes, factors)
-    factor = rng.integers(factors.shape[1], size=count)
-    row = rng.integers(len(factors), size=count)
-    return Groups(codes[_equal_rows(factors, row, factor, size, rng)], factor)
-
-
-def _equal_rows(
-    values: Factors, row: Factors, column: Factors, size: int, rng: np.random.Generator
-) -> NDArray[np.intp]:
-    """For every row and column, `size` random rows with the same value in that column."""
-    by_value = np.argsort(values, axis=0, kind="stable")  # rows with equal values stand together
-    first, many = np.empty_like(values), np.empty_like(values)  # where a row's equals stand
-    for place in range(values.shape[1]):
-        _, value, rows = np.unique(values[:, place], return_inverse=True, return_counts=True)
-        first[:, place] = (np.cumsum(rows) - rows)[value]
-        many[:, place] = rows[value]
-    row, column = np.broadcast_arrays(row, column)
-    offset = rng.integers(many[row, column][..., None], size=(*row.shape, size))
-    chosen: NDArray[np.intp] = by_value[first[row, column][..., None] + offset, column[..., None]]
-    return chosen

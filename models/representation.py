@@ -58,13 +58,22 @@ def unsupervised(
     centre, spread = torch.from_numpy(mean).to(device), torch.from_numpy(logvar).to(device)
     noise = torch.randn(centre.shape, generator=generator).to(device)
     sample = centre + noise * (0.5 * spread).exp()
-    total = 0.0
+    losses = reconstruction_losses(vae, images, sample.cpu().numpy())
+    kl = gaussian_kl(centre.double(), spread.double()).mean(0)
+    return Unsupervised(float(losses.mean()), kl.float().cpu().numpy())
+
+
+@torch.inference_mode()
+def reconstruction_losses(vae: VAE, images: Floats, codes: Floats) -> NDArray[np.float64]:
+    """The loss in nats of each image, decoded from its code."""
+    device = next(vae.parameters()).device
+    losses = []
     for i in range(0, len(images), BATCH):
         batch = torch.from_numpy(images[i : i + BATCH]).to(device)
-        logits = vae.decoder(sample[i : i + BATCH])
-        total += float(bernoulli_loss(logits, batch)) * len(batch)
-    kl = gaussian_kl(centre.double(), spread.double()).mean(0)
-    return Unsupervised(total / len(images), kl.float().cpu().numpy())
+        logits = vae.decoder(torch.from_numpy(codes[i : i + BATCH]).to(device))
+        # each image as a batch of its own
+        losses.append(torch.vmap(bernoulli_loss)(logits[:, None], batch[:, None]))
+    return torch.cat(losses).double().cpu().numpy()
 
 
 def traversal(vae: VAE, start: Floats, kl: Floats) -> tuple[list[int], bytes]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from data.protocol import DataSet, Finite
 from infra.store import Store
-from metrics.evaluate import evaluate, needs
-from metrics.inputs import Groups, Inputs, Pairs, Score
+from metrics.evaluate import evaluate, needs, reads_factors
+from metrics.gaussians import sample
+from metrics.inputs import INTERVENED, Groups, Inputs, Pairs, Score
+from metrics.predictors import SEEDS
 from models.architecture import VAE
-from models.representation import encode
+from models.representation import encode, reconstruction_losses
 from tasks.data_sets import load
 from tasks.settings import Metrics, Model, ScoringOrder, images_per_model
 from tasks.streams import stream
@@ -24,6 +26,7 @@ from tasks.train import load_model
 
 COLUMNS = ("metric", "part", "factor", "value", "reason", "seconds", "stream")
 Codes = NDArray[np.float32]
+Show: TypeAlias = Callable[[Any], NDArray[np.float32]]
 IMAGES_AT_ONCE = 8192  # drawn, encoded and dropped together, so that memory stays bounded
 
 
@@ -36,16 +39,16 @@ def score_model(model: Model, order: ScoringOrder) -> str:
     if not missing:
         return "done"
     torch.set_num_threads(1)
-    wanted = order.metrics.model_copy(update={"names": tuple(missing)})
     images_of = load(order.data)
-    unlabelled = not images_of.factor_names
+    possible = [name for name in missing if images_of.factor_names or not reads_factors(name)]
+    wanted = order.metrics.model_copy(update={"names": tuple(possible)})
     inputs = (
-        None if unlabelled else prepare_inputs(load_model(model, store), images_of, model, wanted)
+        prepare_inputs(load_model(model, store), images_of, model, wanted) if possible else None
     )
     rows: dict[str, list[object]] = {name: older[name].to_pylist() for name in COLUMNS}
     for name in missing:
         began = time.perf_counter()
-        scores, reason = _evaluated(name, inputs, model)
+        scores, reason = _evaluated(name, inputs if name in possible else None, model)
         seconds = time.perf_counter() - began
         for score in scores:
             factor = None if score.factor is None else images_of.factor_names[score.factor]
@@ -75,15 +78,11 @@ def prepare_inputs(vae: VAE, images_of: DataSet, model: Model, settings: Metrics
     """Codes of i.i.d. rows and of all kinds of groups, as far as the metrics need them.
 
     Every input has a stream of its own, so that adding a metric changes no number of another.
+    Pictures without factors give rows without columns, and no groups.
     """
     wanted = needs(settings.names)
-    codes_of = CodesOf(vae, images_of, images_per_model(settings))
+    codes_of = CodesOf(vae, images_of, images_per_model(settings, images_of.factor_sizes))
     points, test_points, size = settings.points, settings.test_points, settings.group_size
-
-    def table(count: int, name: str) -> tuple[Codes, NDArray[np.int64]]:
-        draws = stream(model.id, name)
-        factors = images_of.sample(count, draws)
-        return codes_of(factors, draws), factors
 
     def groups(count: int, name: str) -> Groups:
         draws = stream(model.id, name)
@@ -114,9 +113,28 @@ def prepare_inputs(vae: VAE, images_of: DataSet, model: Model, settings: Metrics
                 given[f"test_{kind}"] = draw(test_points, f"test {kind}")
             except ValueError as error:  # a table of one's own may lack the rows
                 impossible[kind] = str(error)
+    if "interventions" in wanted:
+        draws = stream(model.id, "interventions")
+        try:
+            shown = images_of.sample_interventions(INTERVENED, draws)
+            given["interventions"] = tuple(codes_of(factors, draws) for factors in shown)
+        except ValueError as error:
+            impossible["interventions"] = str(error)
     if "test_table" in wanted:
-        given["test_codes"], given["test_factors"] = table(test_points, "test table")
-    return Inputs(*table(points, "table"), impossible=impossible, **given)
+        draws = stream(model.id, "test table")
+        given["test_factors"] = images_of.sample(test_points, draws)
+        given["test_codes"] = codes_of(given["test_factors"], draws)
+    draws = stream(model.id, "table")
+    factors = images_of.sample(points, draws)
+    if "posterior" in wanted:
+        noise = stream(model.id, "posterior")
+        codes, given["logvar"], given["reconstruction"] = codes_of.posteriors(factors, draws, noise)
+    else:
+        codes = codes_of(factors, draws)
+    seed = int(stream(model.id, "trees").integers(SEEDS))
+    return Inputs(
+        codes, factors, trees=settings.trees, tree_seed=seed, impossible=impossible, **given
+    )
 
 
 class CodesOf:
@@ -130,17 +148,39 @@ class CodesOf:
             self.known = _encoded(vae, images_of.show, np.arange(count))
 
     def __call__(self, factors: NDArray[np.int64], draws: np.random.Generator) -> Codes:
-        rows = factors.reshape(-1, factors.shape[-1])
-        if self.known is not None and isinstance(self.images_of, Finite):
-            codes = self.known[self.images_of.places(rows, draws)]
-        else:
-            codes = _encoded(self.vae, lambda part: self.images_of.images(part, draws), rows)
+        points, show = self._pictures(factors.reshape(-1, factors.shape[-1]), draws)
+        codes = _encoded(self.vae, show, points) if self.known is None else self.known[points]
         return codes.reshape(*factors.shape[:-1], -1)
 
+    def posteriors(
+        self, factors: NDArray[np.int64], draws: np.random.Generator, noise: np.random.Generator
+    ) -> tuple[Codes, Codes, NDArray[np.float64]]:
+        """The same codes, log-variances, and the loss of each picture from one sample of both.
 
-def _encoded(vae: VAE, show: Callable[[Any], NDArray[np.float32]], points: NDArray[Any]) -> Codes:
-    parts = [
-        encode(vae, show(points[i : i + IMAGES_AT_ONCE]))[0]
-        for i in range(0, len(points), IMAGES_AT_ONCE)
-    ]
-    return np.concatenate(parts)
+        Pictures are encoded again where codes are known: they have to be shown again anyway.
+        """
+        points, show = self._pictures(factors, draws)
+        parts = []
+        for images in _shown(show, points):
+            mean, logvar = encode(self.vae, images)
+            drawn = sample(mean, logvar, noise).astype(np.float32)
+            parts.append((mean, logvar, reconstruction_losses(self.vae, images, drawn)))
+        codes, logvars, losses = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return codes if self.known is None else self.known[points], logvars, losses
+
+    def _pictures(
+        self, factors: NDArray[np.int64], draws: np.random.Generator
+    ) -> tuple[NDArray[Any], Show]:
+        """Where codes are known, the numbers of pictures, else the points; and what shows them."""
+        if self.known is not None and isinstance(self.images_of, Finite):
+            return self.images_of.places(factors, draws), self.images_of.show
+        return factors, lambda part: self.images_of.images(part, draws)
+
+
+def _encoded(vae: VAE, show: Show, points: NDArray[Any]) -> Codes:
+    return np.concatenate([encode(vae, images)[0] for images in _shown(show, points)])
+
+
+def _shown(show: Show, points: NDArray[Any]) -> Iterator[NDArray[np.float32]]:
+    for i in range(0, len(points), IMAGES_AT_ONCE):
+        yield show(points[i : i + IMAGES_AT_ONCE])

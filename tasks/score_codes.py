@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
+from metrics.arrays import Codes, Factors
 from metrics.evaluate import evaluate, needs
-from metrics.inputs import Inputs, Score, table_groups, table_pairs, table_variations
+from metrics.inputs import INTERVENED, Inputs, Score
+from metrics.predictors import SEEDS
+from metrics.tables import table_groups, table_interventions, table_pairs, table_variations
 from tasks.own_codes import OwnCodes
 from tasks.settings import Metrics
 from tasks.streams import stream
+
+Rows: TypeAlias = tuple[Codes, Factors]
 
 
 @dataclass(frozen=True)
@@ -66,4 +72,24 @@ def split_inputs(own: OwnCodes, names: Sequence[str], seed: int) -> Inputs:
                     given[f"{part}_{kind}"] = drawn(*rows_of, count, size, draws)
                 except ValueError as error:
                     impossible[kind] = str(error)
-    return Inputs(*train, test_codes=test[0], test_factors=test[1], impossible=impossible, **given)
+    if "interventions" in wanted:
+        try:
+            given["interventions"] = _interventions((own.codes, own.factors), test, seed)
+        except ValueError as error:
+            impossible["interventions"] = str(error)
+    trees = int(stream("score", "trees", seed).integers(SEEDS))
+    given |= {"test_codes": test[0], "test_factors": test[1], "tree_seed": trees}
+    return Inputs(*train, impossible=impossible, **given)
+
+
+def _interventions(whole: Rows, test: Rows, seed: int) -> tuple[Codes, ...]:
+    """Drawn from the test rows; from all rows if those lack a value or the rows to set it in.
+
+    Of all rows trees have learned two thirds, so that predictions look fairer than on new ones.
+    """
+    names = ("score", "interventions", seed)
+    columns = zip(test[1].T, whole[1].T, strict=True)
+    if all(set(few.tolist()) == set(every.tolist()) for few, every in columns):
+        with suppress(ValueError):
+            return table_interventions(*test, INTERVENED, stream(*names))
+    return table_interventions(*whole, INTERVENED, stream(*names))

@@ -23,6 +23,8 @@ from data.protocol import Source
 from infra.errors import WrongInput, one_of
 from infra.tables import PROTOCOL
 from metrics.evaluate import needs
+from metrics.inputs import INTERVENED
+from metrics.trees import Kind
 
 
 class Settings(BaseModel):
@@ -92,6 +94,7 @@ class Metrics(Settings):
     points: Annotated[int, Field(ge=2, strict=True)] = 10_000
     test_points: Positive = 5_000
     group_size: Annotated[int, Field(ge=2, strict=True)] = 64
+    trees: Kind = "presorted"  # or scikit-learn's, to check them: the same but for equal splits
 
     @field_validator("names")
     @classmethod
@@ -102,7 +105,7 @@ class Metrics(Settings):
         return _once("metrics.names", names)
 
 
-def images_per_model(settings: Metrics) -> int:
+def images_per_model(settings: Metrics, factor_sizes: Sequence[int]) -> int:
     """Images that the metrics read of one model, counted as often as they are read."""
     wanted = needs(settings.names)
     tables = (settings.points if settings.names else 0) + (
@@ -110,7 +113,9 @@ def images_per_model(settings: Metrics) -> int:
     )
     in_groups = (settings.points + settings.test_points) * settings.group_size
     times = {"groups": 1, "pairs": 2, "variations": 1}
-    return tables + in_groups * sum(times[kind] for kind in times if kind in wanted)
+    set_to_values = INTERVENED * sum(factor_sizes) if "interventions" in wanted else 0
+    in_all_groups = in_groups * sum(times[kind] for kind in times if kind in wanted)
+    return tables + in_all_groups + set_to_values
 
 
 class Udr(Settings):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.pixels import Pixels, as_floats
-from data.protocol import Description, Factors, Finite, Images, Places
+from data.protocol import Description, Factors, Finite, Images, Places, set_to_each
 from infra.errors import WrongInput
 
 Numbers = NDArray[np.int64]
@@ -64,24 +64,45 @@ class Table(Finite, Description):
         groups = np.empty((count, size, len(self.factor_names)), np.int64)
         for column in np.unique(varied).tolist():
             here = varied == column
-            others = np.delete(self.factors, column, axis=1)
-            sizes = self.factor_sizes[:column] + self.factor_sizes[column + 1 :]
-            numbers = Ranks(others, sizes).of(others)
-            rows = stream.choice(self._varying(numbers, column), size=here.sum())
+            numbers = self._others(column)
+            rows = self._reaching(numbers, column, min(2, self.factor_sizes[column]))
+            if not len(rows):
+                found = f"no two rows that differ in {self.factor_names[column]} alone"
+                accepted = "a table with such rows, if one factor varies"
+                raise WrongInput("data.factors", found, accepted)
+            rows = stream.choice(rows, size=here.sum())
             groups[here] = self.factors[Equals(numbers).draw(numbers[rows], size, stream)]
         return groups, varied
 
-    def _varying(self, others: Numbers, column: int) -> Numbers:
-        """The rows that have the other factors, here numbered, in common with another value."""
-        if self.factor_sizes[column] == 1:
-            return np.arange(len(self.factors))
-        seen = np.unique(np.stack([others, self.factors[:, column]], axis=1), axis=0)
-        rows = np.flatnonzero(np.bincount(seen[:, 0])[others] > 1)
-        if not len(rows):
-            name = self.factor_names[column]
-            found = f"no two rows that differ in {name} alone"
-            raise WrongInput("data.factors", found, "a table with such rows, if one factor varies")
-        return rows
+    def sample_interventions(self, count: int, stream: np.random.Generator) -> list[Factors]:
+        """Rows, uniform, with each value of a factor in place of their own.
+
+        Rows are those for which the table has all of these combinations.
+        """
+        drawn = []
+        for column, (name, size) in enumerate(
+            zip(self.factor_names, self.factor_sizes, strict=True)
+        ):
+            rows = self._reaching(self._others(column), column, size)
+            if not len(rows):
+                found = f"no row that is there with each of the {size} values of {name}"
+                accepted = "a table with such rows, if a factor is set to each of its values"
+                raise WrongInput("data.factors", found, accepted)
+            points = self.factors[stream.choice(rows, size=count)]
+            drawn.append(set_to_each(points, column, size))
+        return drawn
+
+    def _others(self, column: int) -> Numbers:
+        """A number for every row, equal where all factors but one are."""
+        others = np.delete(self.factors, column, axis=1)
+        sizes = self.factor_sizes[:column] + self.factor_sizes[column + 1 :]
+        return Ranks(others, sizes).of(others)
+
+    def _reaching(self, others: Numbers, column: int, least: int) -> Numbers:
+        """The rows whose other factors, here numbered, come with so many values of a factor."""
+        size = self.factor_sizes[column]
+        met = np.bincount(np.unique(others * size + self.factors[:, column]) // size)
+        return np.flatnonzero(met[others] >= least)
 
     def places(self, factors: Factors, stream: np.random.Generator) -> Places:
         """For each row of `factors` one of the pictures with exactly these values."""

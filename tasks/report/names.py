@@ -58,8 +58,8 @@ METRICS = {
     "dcimig": "DCIMIG",
     "downstream_logistic": "Downstream, logistic",
     "downstream_trees": "Downstream, trees",
-    "fairness": "Fairness",
-    "unsupervised": "Unsupervised",
+    "fairness": "Unfairness",
+    "unsupervised": "Total correlation",
 }
 POOLS = {
     "cell": "UDR, same strength",

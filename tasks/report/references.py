@@ -133,7 +133,10 @@ OF_METRIC = {
     "jemmig": "do-2020",
     "modularity": "ridgeway-2018",
     "dcimig": "sepliarskaia-2019",
+    "downstream_logistic": "locatello-2019",
+    "downstream_trees": "locatello-2019",
     "fairness": "locatello-2019b",
+    "unsupervised": "locatello-2019",
 }
 OF_DATA = {
     "dsprites": ("matthey-2017",),

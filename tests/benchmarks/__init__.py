@@ -8,7 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 
-BENCHMARKS: tuple[str, ...] = ("orchestration", "data", "training", "encoding", "scores", "metrics")
+BENCHMARKS: tuple[str, ...] = (
+    *("orchestration", "data", "training", "encoding"),
+    *("scores", "trees", "evaluation", "metrics"),
+)
 
 
 @dataclass(frozen=True)

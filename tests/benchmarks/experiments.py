@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics.evaluate import evaluate, needs
-from metrics.inputs import Inputs, table_groups, table_pairs, table_variations
+from metrics.inputs import Inputs
+from metrics.tables import table_groups, table_pairs, table_variations
 from tasks.streams import stream
 
 Values: TypeAlias = NDArray[np.float64]

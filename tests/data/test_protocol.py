@@ -1,4 +1,4 @@
-"""Groups, pairs and variations: what is shared is shared, and the rest is as in single draws."""
+"""Groups, pairs and the like: what is shared is shared, and the rest is as in single draws."""
 
 import numpy as np
 import pytest
@@ -93,3 +93,38 @@ def test_only_rows_that_can_vary_are_drawn(draws):
     third = Table("third", "user", 1, ("a", "b"), (4, 2), pixels=pixels, factors=lonely)
     with pytest.raises(WrongInput, match="b alone"):
         third.sample_variations(500, 3, draws)
+
+
+def test_interventions_set_one_factor_to_each_value_of_the_same_points(data_set, draws):
+    shown = data_set.sample_interventions(COUNT, draws)
+    assert [points.shape for points in shown] == [(size, COUNT, 3) for size in SIZES]
+    for factor, (size, points) in enumerate(zip(SIZES, shown, strict=True)):
+        assert points.dtype == np.int64
+        assert (points[..., factor] == np.arange(size)[:, None]).all()
+        kept = np.delete(points, factor, axis=2)
+        assert (kept == kept[:1]).all()
+        for other, other_size in enumerate(np.delete(SIZES, factor)):
+            assert_frequent(kept[0, :, other], other_size, COUNT)
+    assert not np.array_equal(shown[0][0][:, 2], shown[1][0][:, 2]), "each factor has its own"
+    again = data_set.sample_interventions(COUNT, np.random.default_rng(0))
+    assert all((one == two).all() for one, two in zip(shown, again, strict=True))
+
+
+def test_only_rows_that_are_there_with_every_value_are_set(draws):
+    rows = np.array([[a, b] for b in range(6) for a in range(3) if a == 2 or b in (1, 5)])
+    rows = rows.repeat(np.where(rows[:, 1] == 5, 3, 1), axis=0)
+    pixels = np.zeros((len(rows), 1, 64, 64), np.uint8)
+    full = Table("full", "user", 1, ("a", "b"), (3, 6), pixels=pixels, factors=rows)
+    first, second = full.sample_interventions(COUNT, draws)
+    assert (second[..., 0] == 2).all() and (second[..., 1] == np.arange(6)[:, None]).all()
+    every = np.concatenate([first.reshape(-1, 2), second.reshape(-1, 2)])
+    places = full.places(every, draws)
+    assert len(set(places.tolist())) == len(rows), "every picture is shown"
+    assert set(first[0, :, 1]) == {1, 5}
+    assert (first[0, :, 1] == 5).mean() == pytest.approx(3 / 4, abs=0.05)
+    fewer = rows[(rows != [2, 4]).any(axis=1)]
+    gap = Table("gap", "user", 1, ("a", "b"), (3, 6), pixels=pixels[1:], factors=fewer)
+    with pytest.raises(WrongInput, match="no row that is there with each of the 6 values of b"):
+        gap.sample_interventions(COUNT, draws)
+    constant = Table("one", "user", 1, ("a", "b"), (3, 1), pixels=pixels, factors=rows * [1, 0])
+    assert constant.sample_interventions(COUNT, draws)[1].shape == (1, COUNT, 2)

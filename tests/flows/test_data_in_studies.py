@@ -86,15 +86,22 @@ def test_own_pictures_are_trained_ranked_and_scored_as_far_as_they_can_be(
 ) -> None:
     monkeypatch.setenv("TOLSTOY_DATA", str(tmp_path / "cache"))
     data = [{"folder": str(pictures)}, {"images": str(arrays), "name": "bars"}]
-    spec = write_spec(tmp_path / "own.yaml", **QUICK, data=data)
+    names = [*QUICK["metrics"]["names"], "unsupervised"]
+    metrics = {**QUICK["metrics"], "names": names}
+    spec = write_spec(tmp_path / "own.yaml", **{**QUICK, "metrics": metrics}, data=data)
     store = tmp_path / "store"
     done = tolstoy("run", spec, "--store", store)
     assert done.returncode == 0, done.stderr
     assert by_data(store, "models", "source") == {"pictures": {"user"}, "bars": {"user"}}
     assert by_data(store, "scores", "reason") == {
-        "pictures": {"the pictures have no factors"},
+        "pictures": {"the pictures have no factors", ""},
         "bars": {""},
     }
+    rows = Store(store).read("scores", ["data", "metric", "part", "value", "reason"]).to_pylist()
+    for data_set in ("pictures", "bars"):
+        told = [r for r in rows if (r["data"], r["metric"]) == (data_set, "unsupervised")]
+        assert {"score", "elbo", "kl latent 3"} <= {row["part"] for row in told}
+        assert None not in [row["value"] for row in told] and {r["reason"] for r in told} == {""}
     assert {"row", "light"} <= by_data(store, "scores", "factor")["bars"]
     assert set(by_data(store, "ranks", "udr")) == {"pictures", "bars"}
     page = (store / "report" / "index.html").read_text(encoding="utf-8")

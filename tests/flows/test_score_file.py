@@ -16,7 +16,7 @@ from metrics import METRICS
 from metrics.dci_scores import disentanglement
 from metrics.mig import mig
 from tasks.matrices import matrices
-from tasks.own_codes import read_codes
+from tasks.own_codes import OwnCodes, read_codes
 from tasks.score_codes import scores_of, split_inputs
 
 ROWS = 600
@@ -104,6 +104,23 @@ def test_matrices_are_those_that_the_scores_come_from(file: Path) -> None:
     assert by_name["sap"][0].value == pytest.approx((ordered[-1] - ordered[-2]).mean())
     for name in ("dci_lasso", "dci_forest"):
         assert by_name[name][0].value == disentanglement(found[name])[0]
+
+
+def test_interventions_are_of_rows_that_were_not_learned_if_those_suffice() -> None:
+    rows = np.stack(np.meshgrid(range(3), range(4)), axis=-1).reshape(-1, 2)
+    grid = np.tile(rows, (15, 1))
+    one_value = grid[np.argsort(grid[:, 0], kind="stable")]  # in the last third
+    diagonal = np.tile([[0, 0], [1, 1], [2, 2], [0, 3]], (15, 1))
+    no_two_differ_in_one = np.concatenate([grid[:120], diagonal])
+    codes = np.arange(180.0)[:, None]  # tell which row was drawn
+    for factors, first in ((grid, 120), (one_value, 0), (no_two_differ_in_one, 0)):
+        inputs = split_inputs(OwnCodes(codes, factors, None), ("fairness",), 5)
+        drawn = np.concatenate([points.ravel() for points in inputs.intervened()])
+        assert [len(points) for points in inputs.intervened()] == [3, 4]
+        assert first <= drawn.min() < first + 10 and drawn.max() > 170
+    inputs = split_inputs(OwnCodes(codes[:60], diagonal, None), ("fairness",), 5)
+    with pytest.raises(ValueError, match="no row has, for each of the 3 values of factor 0"):
+        inputs.intervened()
 
 
 def test_what_cannot_be_computed_says_why(

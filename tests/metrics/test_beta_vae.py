@@ -6,7 +6,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from metrics.beta_vae import beta_vae, evaluate
-from metrics.inputs import Inputs, Pairs, table_pairs
+from metrics.inputs import Inputs, Pairs
+from metrics.tables import table_pairs
 
 
 def scores(train, test, seed=0):

@@ -17,7 +17,8 @@ from hypothesis.extra import numpy as arrays
 
 from metrics import METRICS
 from metrics.evaluate import evaluate, metric, needs
-from metrics.inputs import Groups, Inputs, Pairs, table_groups, table_pairs, table_variations
+from metrics.inputs import Groups, Inputs, Pairs
+from metrics.tables import table_groups, table_interventions, table_pairs, table_variations
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,19 @@ class Properties:
 
 
 PROPERTIES = {
+    "dci": Properties(
+        permuted=False,  # decides between equally good splits
+        flipped=False,  # so does the sign
+        scaled=False,  # what is closer than 1e-7 is equal
+        shifted=True,
+        bounds=(0, 1),
+        perfect=(1, 1),
+        random=(0, 0.02),
+        duplicated=(1, 1),
+        dead=(0, 0),
+        one_latent=(1, 1),  # of a grid, where it tells nothing at all of the other factors
+        constant_factor=(1, 1),
+    ),
     "dci_forest": Properties(
         permuted=False,  # decides between equally good splits
         flipped=False,  # so does the sign
@@ -197,6 +211,58 @@ PROPERTIES = {
         one_latent=(0.26, 0.27),  # ln 3 / ln 60
         constant_factor=(1, 1),
     ),
+    "downstream_logistic": Properties(
+        permuted=True,  # but for rounding, where the optimiser stops early
+        flipped=True,  # likewise
+        scaled=False,  # the penalty is absolute
+        shifted=False,  # far from 0 the optimiser stops early
+        bounds=(0, 1),
+        perfect=(1, 1),
+        random=(0.26, 0.3),
+        duplicated=(1, 1),
+        dead=(0.26, 0.27),  # one of 3, 4 and 5 equally frequent values: 47 / 180
+        one_latent=(0.48, 0.49),  # (1 + 1/4 + 1/5) / 3
+        constant_factor=(1, 1),
+    ),
+    "downstream_trees": Properties(
+        permuted=False,  # decides between equally good splits
+        flipped=False,  # so does the sign
+        scaled=False,  # what is closer than 1e-7 is equal
+        shifted=True,
+        bounds=(0, 1),
+        perfect=(1, 1),
+        random=(0.6, 0.7),  # the same rows train and test
+        duplicated=(1, 1),
+        dead=(0.26, 0.27),  # one of 3, 4 and 5 equally frequent values: 47 / 180
+        one_latent=(0.48, 0.49),  # (1 + 1/4 + 1/5) / 3
+        constant_factor=(1, 1),
+    ),
+    "fairness": Properties(  # of predictions: less is better
+        permuted=False,  # decides between equally good splits
+        flipped=False,  # so does the sign
+        scaled=False,  # so do values so small that rounding makes them equal
+        shifted=True,
+        bounds=(0, 1),
+        perfect=(0, 0),
+        random=(0.06, 0.13),  # so few points per value differ by chance
+        duplicated=(0, 0),
+        dead=(0, 0),  # what tells nothing is fair
+        one_latent=(0, 0),
+        constant_factor=(0, 0),
+    ),
+    "unsupervised": Properties(  # total correlation in nats, and less is better
+        permuted=True,
+        flipped=True,
+        scaled=True,
+        shifted=True,
+        bounds=(0, np.inf),
+        perfect=(0, 0),
+        random=(0, 0.01),
+        duplicated=(53.02, 53.03),  # three pairs of -(ln 2 + ln 2.2e-16) / 2
+        dead=(0, 0),
+        one_latent=(0, 0),
+        constant_factor=(0, 0),
+    ),
     "factor_vae": Properties(
         permuted=True,
         flipped=True,
@@ -225,7 +291,7 @@ def score(name: str, codes: np.ndarray, factors: np.ndarray) -> float:
 
 
 def inputs(codes: np.ndarray, factors: np.ndarray, groups: int = 1000, size: int = 32) -> Inputs:
-    """All that a metric may need; small tables may have no two rows that differ in one factor."""
+    """All that a metric may need; small tables may lack rows that differ in one factor."""
     rng, variations, impossible = np.random.default_rng(1), {}, {}
     try:
         for part in ("train", "test"):
@@ -233,6 +299,10 @@ def inputs(codes: np.ndarray, factors: np.ndarray, groups: int = 1000, size: int
             variations[f"{part}_variations"] = drawn
     except ValueError as error:
         impossible["variations"] = str(error)
+    try:
+        interventions = table_interventions(codes, factors, size, np.random.default_rng(5))
+    except ValueError as error:
+        interventions, impossible["interventions"] = None, str(error)
     return Inputs(
         codes,
         factors,
@@ -243,6 +313,9 @@ def inputs(codes: np.ndarray, factors: np.ndarray, groups: int = 1000, size: int
         train_pairs=table_pairs(codes, factors, groups, size, rng),
         test_pairs=table_pairs(codes, factors, groups, size, rng),
         **variations,
+        interventions=interventions,
+        logvar=np.random.default_rng(4).normal(size=codes.shape),
+        reconstruction=np.arange(len(codes)) / 7,
         impossible=impossible,
     )
 
@@ -281,7 +354,8 @@ def test_every_metric_declares_its_properties():
 @pytest.mark.parametrize("name", METRICS)
 def test_a_metric_says_what_it_is_and_needs(name):
     module = metric(name)
-    assert module.NEEDS.issubset({"table", "test_table", "groups", "pairs", "variations"})
+    tables, drawn = {"table", "test_table"}, {"groups", "pairs", "variations", "interventions"}
+    assert module.NEEDS.issubset(tables | drawn | {"posterior"})
     for word in ("Paper:", "Family:", "Property:"):
         assert word in (module.__doc__ or "")
 
@@ -318,7 +392,7 @@ def test_same_stream_gives_same_scores_and_inputs_stay_as_they_are(name):
                 now_part, kept_part = getattr(now, part.name), getattr(kept, part.name)
                 np.testing.assert_array_equal(now_part, kept_part)
         else:
-            np.testing.assert_array_equal(now, kept)
+            np.testing.assert_equal(now, kept)
 
 
 @st.composite
@@ -346,7 +420,7 @@ def tables(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
 def test_any_valid_table_gives_finite_scores_within_bounds(name, table):
     given_inputs = inputs(*table, groups=7, size=2)
     if metric(name).NEEDS & given_inputs.impossible.keys():
-        with pytest.raises(ValueError, match="no two rows differ"):
+        with pytest.raises(ValueError, match=r"no two rows differ|no row has, for each"):
             evaluate(name, given_inputs, np.random.default_rng(0))
         return
     scores = evaluate(name, given_inputs, np.random.default_rng(0))
@@ -375,6 +449,8 @@ def test_unknown_metric_is_named_with_those_there_are():
         ("metrics.evaluate", ("sklearn", "numba", "scipy")),
         ("metrics.mig", ("sklearn", "numba")),
         ("metrics.factor_vae", ("sklearn", "numba")),
+        ("metrics.downstream_logistic", ("sklearn", "numba")),
+        ("metrics.downstream_trees", ("sklearn", "numba")),
     ],
 )
 def test_imports_stay_cheap(module, absent):

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from metrics.factor_vae import factor_vae
-from metrics.inputs import Groups, table_groups
+from metrics.inputs import Groups
+from metrics.tables import table_groups
 
 
 def value(scores, part, factor=None):

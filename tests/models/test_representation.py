@@ -11,6 +11,7 @@ from models.representation import (
     TRAVERSAL,
     Unsupervised,
     encode,
+    reconstruction_losses,
     reconstructions,
     traversal,
     unsupervised,
@@ -59,7 +60,7 @@ def test_encoding_does_not_depend_on_the_batches():
 def test_unsupervised_quantities_in_numpy():
     vae, images = network(), pictures(260)
     rng = np.random.default_rng(1)
-    mean, logvar = rng.normal(size=(2, 260, 3)).astype(np.float32)
+    mean, logvar = rng.normal([[[10]], [[3]]], [[[10]], [[1]]], (2, 260, 3)).astype(np.float32)
     found = unsupervised(vae, images, mean, logvar, torch.Generator().manual_seed(2))
     m, v = mean.astype(float), logvar.astype(float)
     kl = [
@@ -76,6 +77,25 @@ def test_unsupervised_quantities_in_numpy():
     log_likelihood = images * np.log(chance) + (1 - images) * np.log(1 - chance)
     assert found.reconstruction == pytest.approx(-log_likelihood.sum() / 260, rel=1e-5)
     assert found.elbo == pytest.approx(log_likelihood.sum() / 260 - sum(kl), rel=1e-5)
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_losses_are_of_each_image(channels):
+    vae, images = network(channels), pictures(130, channels)
+    images[5:] *= np.linspace(0, 1, 125, dtype=np.float32)[:, None, None, None]
+    codes = np.random.default_rng(1).normal(scale=100, size=(130, 3)).astype(np.float32)
+    found = reconstruction_losses(vae, images, codes)
+    with torch.no_grad():
+        logits = vae.decoder(torch.from_numpy(codes)).double().numpy()
+    expected = [
+        (np.logaddexp(0, logit) - image * logit).sum()
+        for logit, image in zip(logits, images, strict=True)
+    ]
+    assert found.shape == (130,) and found.dtype == np.float64
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    assert np.std(expected) > 1e-3 * np.mean(expected), "images must differ for a mix-up to show"
+    alone = reconstruction_losses(vae, images[70:71], codes[70:71])
+    assert alone == pytest.approx(found[70], rel=1e-6)
 
 
 def test_kl_of_a_dead_latent_keeps_its_digits():

@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 import tasks.score
+from data.own.table import Table
 from data.protocol import Finite, Grid
 from infra.errors import WrongInput
 from infra.store import Store
@@ -13,7 +14,8 @@ from metrics import METRICS
 from metrics.evaluate import evaluate
 from metrics.inputs import Score
 from tasks.score import prepare_inputs, score_model
-from tasks.settings import DataChoice, Metrics, Model, ScoringOrder
+from tasks.settings import DataChoice, Metrics, Model, ScoringOrder, images_per_model
+from tasks.streams import stream
 
 SETTINGS = Metrics(points=400, test_points=150, group_size=8)
 DATA = DataChoice(name="made_up")
@@ -40,7 +42,10 @@ class FactorsAsImages(Grid):
 
 
 class ReadsFactors(nn.Module):
-    """A perfect encoder: a latent per factor and one that is dead."""
+    """A perfect encoder: a latent per factor and one that is dead.
+
+    Log-variances are the codes over 7, and the decoder shows three latents as they are.
+    """
 
     def __init__(self, shuffle=(0, 1, 2), mixing: float = 0.0) -> None:
         super().__init__()
@@ -50,7 +55,11 @@ class ReadsFactors(nn.Module):
     def encoder(self, images):
         values = images[:, 0, 0, self.shuffle]
         values = values + self.mixing * values.roll(1, 1)
-        return torch.cat([values, torch.zeros(len(values), 1)], 1), torch.zeros(len(values), 4)
+        mean = torch.cat([values, torch.zeros(len(values), 1)], 1)
+        return mean, mean / 7
+
+    def decoder(self, codes):
+        return codes[:, None, None, :3]
 
 
 @pytest.fixture
@@ -112,6 +121,34 @@ def test_a_metric_that_reads_a_table_draws_no_groups(images_of, tmp_path):
     images_of.asked.clear()
     score_model(MODEL, order(tmp_path, "mig", "factor_vae"))
     assert sum(images_of.asked) == SETTINGS.points
+    images_of.asked.clear()
+    score_model(MODEL, order(tmp_path / "posterior", "mig", "unsupervised"))
+    assert sum(images_of.asked) == SETTINGS.points, "the same pictures give codes and losses"
+
+
+def test_posteriors_and_losses_stand_beside_the_codes(images_of):
+    settings = SETTINGS.model_copy(update={"names": ("unsupervised",)})
+    inputs = prepare_inputs(ReadsFactors(mixing=0.4), images_of, MODEL, settings)
+    without = prepare_inputs(
+        ReadsFactors(mixing=0.4),
+        images_of,
+        MODEL,
+        SETTINGS.model_copy(update={"names": ("mig",)}),
+    )
+    assert without.logvar is None and without.reconstruction is None
+    np.testing.assert_array_equal(inputs.codes, without.codes)
+    np.testing.assert_array_equal(inputs.factors, without.factors)
+    drawn = images_of.sample(400, stream(MODEL.id, "table"))
+    np.testing.assert_array_equal(inputs.factors, drawn)
+    assert inputs.train_groups is None and inputs.test_codes is None
+    assert inputs.logvar is not None and inputs.reconstruction is not None
+    np.testing.assert_allclose(inputs.logvar, inputs.codes / 7, rtol=1e-6)
+    # One sample of each posterior, from a stream of its own, decoded: -x z + ln(1 + exp z)
+    codes, spread = inputs.codes.astype(float), inputs.codes.astype(float) / 14
+    noise = stream(MODEL.id, "posterior").standard_normal((400, 4))
+    logits = (codes + noise * np.exp(spread))[:, :3]
+    losses = (np.logaddexp(0, logits) - inputs.factors * logits).sum(axis=1)
+    np.testing.assert_allclose(inputs.reconstruction, losses, rtol=1e-5, atol=1e-5)
 
 
 def test_numbers_do_not_depend_on_how_many_images_are_drawn_at_once(
@@ -187,20 +224,75 @@ def test_each_picture_is_encoded_once_where_there_are_fewer_than_are_read(
     few = FewPictures()
     monkeypatch.setattr(tasks.score, "load", lambda choice: few)
     score_model(MODEL, order(tmp_path / "once"))
-    assert sum(few.asked) == 60 < sum(images_of.asked)
+    again = SETTINGS.points  # shown once more for their losses
+    assert sum(few.asked) == 60 + again < sum(images_of.asked)
     assert numbers(tmp_path / "once") == numbers(tmp_path / "drawn")
+    few.asked.clear()
+    labelled = [name for name in METRICS if name != "unsupervised"]
+    score_model(MODEL, order(tmp_path / "labelled", *labelled))
+    assert sum(few.asked) == 60
+    assert numbers(tmp_path / "labelled") == numbers(tmp_path / "once", *labelled)
 
 
-def test_pictures_without_factors_are_scored_by_a_reason(images_of, tmp_path, monkeypatch):
-    unlabelled = replace(images_of, factor_names=(), factor_sizes=())
-    monkeypatch.setattr(tasks.score, "load", lambda choice: unlabelled)
+def test_known_codes_are_the_same_with_posteriors(images_of):
+    """A network's last digits depend on how many images it sees at once."""
+
+    class Uneven(ReadsFactors):
+        def encoder(self, images):
+            mean, logvar = super().encoder(images)
+            return mean + 1e-3 * len(images), logvar
+
+    for names in (("mig", "factor_vae"), ("mig", "factor_vae", "unsupervised")):
+        settings = SETTINGS.model_copy(update={"names": names})
+        inputs = prepare_inputs(Uneven(), FewPictures(), MODEL, settings)
+        np.testing.assert_allclose(inputs.codes[:, :3], inputs.factors + 0.06, rtol=1e-6)
+
+
+@pytest.fixture
+def unlabelled(images_of, monkeypatch):
+    """A user's own pictures, 90 of them: values in three pixels of one row of each."""
+    pictures = np.random.default_rng(0).integers(0, 255, size=(90, 1, 1, 3), dtype=np.uint8)
+    names = ("made_up", "user", 1, (), ())
+    found = Table(*names, pixels=pictures, factors=np.zeros((90, 0), np.int64), pictures=90)
+    monkeypatch.setattr(tasks.score, "load", lambda choice: found)
+    return found
+
+
+def test_pictures_without_factors_are_scored_by_a_reason(unlabelled, tmp_path, monkeypatch):
+    labelled = [name for name in METRICS if name != "unsupervised"]
     assert score_model(MODEL, order(tmp_path)) == "scored"
     rows = Store(tmp_path).read("scores").to_pylist()
-    assert [(row["metric"], row["part"], row["value"]) for row in rows] == [
-        (name, "score", None) for name in METRICS
-    ]
-    assert {row["reason"] for row in rows} == {"the pictures have no factors"}
-    assert images_of.asked == [] and score_model(MODEL, order(tmp_path)) == "done"
+    assert [
+        (row["metric"], row["part"], row["value"]) for row in rows if row["metric"] in labelled
+    ] == [(name, "score", None) for name in labelled]
+    reasons = {row["metric"]: row["reason"] for row in rows}
+    assert reasons.pop("unsupervised") == ""
+    assert set(reasons.values()) == {"the pictures have no factors"}
+    assert score_model(MODEL, order(tmp_path)) == "done"
+
+    def loads(*_):
+        raise AssertionError("nothing can be scored, and yet something is loaded")
+
+    monkeypatch.setattr(tasks.score, "load_model", loads)
+    assert score_model(MODEL, order(tmp_path / "labelled", *labelled)) == "scored"
+
+
+def test_pictures_without_factors_have_unsupervised_scores(unlabelled, tmp_path, monkeypatch):
+    score_model(MODEL, order(tmp_path, "unsupervised"))
+    settings = SETTINGS.model_copy(update={"names": ("unsupervised",)})
+    inputs = prepare_inputs(ReadsFactors(mixing=0.4), unlabelled, MODEL, settings)
+    assert inputs.codes.shape == (400, 4) and inputs.factors.shape == (400, 0)
+    assert len(np.unique(inputs.codes, axis=0)) > 80, "all pictures are drawn"
+    rows = evaluate("unsupervised", inputs, stream(MODEL.id, "unsupervised"))
+    found = numbers(tmp_path)
+    assert found == {("unsupervised", row.part, None): row.value for row in rows}
+    assert np.isfinite(list(found.values())).all() and ("unsupervised", "elbo", None) in found
+    monkeypatch.setattr(tasks.score, "IMAGES_AT_ONCE", 7)
+    score_model(MODEL, order(tmp_path / "by sevens", "unsupervised"))
+    assert numbers(tmp_path / "by sevens") == found
+    wider = SETTINGS.model_copy(update={"points": 60, "names": ("unsupervised",)})
+    drawn = prepare_inputs(ReadsFactors(), unlabelled, MODEL, wider)
+    assert drawn.codes.shape == (60, 4), "fewer are read than there are"
 
 
 def test_a_metric_that_cannot_be_computed_says_why_and_the_others_stand(
@@ -233,4 +325,53 @@ def test_groups_that_a_table_cannot_give_cost_their_metrics_only(images_of, tmp_
     assert score_model(MODEL, order(tmp_path)) == "scored"
     reasons = {row["metric"]: row["reason"] for row in Store(tmp_path).read("scores").to_pylist()}
     assert "no two such rows" in reasons.pop("rf_vae")
+    assert set(reasons.values()) == {""} and len(reasons) == len(METRICS) - 1
+
+
+def test_interventions_are_the_same_points_under_every_value(images_of, monkeypatch):
+    settings = SETTINGS.model_copy(update={"names": ("fairness",)})
+    inputs = prepare_inputs(ReadsFactors(), images_of, MODEL, settings)
+    assert sum(images_of.asked) == images_per_model(settings, images_of.factor_sizes)
+    assert sum(images_of.asked) == SETTINGS.points + 100 * (3 + 4 + 5)
+    assert images_per_model(SETTINGS.model_copy(update={"names": ("mig",)}), (3, 4, 5)) == 400
+    for factor, codes in enumerate(inputs.intervened()):
+        size = images_of.factor_sizes[factor]
+        assert codes.shape == (size, 100, 4)
+        assert (codes[..., factor] == np.arange(size)[:, None]).all()
+        kept = np.delete(codes, factor, axis=2)
+        assert (kept == kept[:1]).all() and len(np.unique(kept[0], axis=0)) > 5
+    few = FewPictures()
+    once = prepare_inputs(ReadsFactors(), few, MODEL, settings)
+    assert sum(few.asked) == 60
+    for one, two in zip(once.intervened(), inputs.intervened(), strict=True):
+        np.testing.assert_array_equal(one, two)
+    other = prepare_inputs(ReadsFactors(), images_of, replace(MODEL, seed=1), settings)
+    assert not np.array_equal(other.intervened()[0], inputs.intervened()[0])
+    all_of_them = prepare_inputs(ReadsFactors(), images_of, MODEL, SETTINGS)
+    for one, two in zip(all_of_them.intervened(), inputs.intervened(), strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_a_perfect_encoder_is_fair(images_of, tmp_path, monkeypatch):
+    of_one = ReadsFactors(shuffle=(0, 0, 0))  # tells the others by what chance has left in the rows
+    monkeypatch.setattr(tasks.score, "load_model", lambda *_: of_one)
+    score_model(MODEL, order(tmp_path / "mixed", "fairness"))
+    assert numbers(tmp_path / "mixed")["fairness", "score", None] > 0
+    monkeypatch.setattr(tasks.score, "load_model", lambda *_: ReadsFactors(shuffle=(2, 0, 1)))
+    score_model(MODEL, order(tmp_path / "perfect", "fairness"))
+    found = numbers(tmp_path / "perfect")
+    assert set(found.values()) == {0}
+    assert ("fairness", "mean_variation target 0", "hue") in found
+
+
+def test_interventions_that_a_table_cannot_give_cost_their_metric_only(
+    images_of, tmp_path, monkeypatch
+):
+    def cannot(self, count, stream):
+        raise WrongInput("data.factors", "no such row", "a table with them")
+
+    monkeypatch.setattr(FactorsAsImages, "sample_interventions", cannot)
+    assert score_model(MODEL, order(tmp_path)) == "scored"
+    reasons = {row["metric"]: row["reason"] for row in Store(tmp_path).read("scores").to_pylist()}
+    assert "no such row" in reasons.pop("fairness")
     assert set(reasons.values()) == {""} and len(reasons) == len(METRICS) - 1

@@ -176,6 +176,32 @@ def test_one_ranked_model_is_neither_best_nor_worst(make_store: MakeStore) -> No
     assert "The only ranked model" in checked(write_report(make_store(grid), grid.study())).text
 
 
+def test_scores_without_labels_are_shown_where_there_are_no_others(make_store: MakeStore) -> None:
+    grid = replace(SMALL, metrics=("mig", "unsupervised"))
+    store = make_store(grid)
+    medians: dict[tuple[str, float], list[float]] = {}
+    for part in store.parts("scores"):
+        rows = []
+        for row in store.read("scores", keys=[part]).to_pylist():
+            if row["metric"] == "mig":
+                rows.append(row | {"value": None, "reason": "the pictures have no factors"})
+                continue
+            rows.append(row | {"value": 40 * row["value"]})
+            if (row["part"], row["factor"]) == ("score", None):
+                cell = (row["method"], row["strength"])
+                medians.setdefault(cell, []).append(40 * row["value"])
+                parts = {"kl latent 3": 0.5, "elbo": -7e6, "informative_latents": 2.0}
+                rows += [row | {"part": name, "value": value} for name, value in parts.items()]
+        store.write_part("scores", part, {name: [row[name] for row in rows] for name in rows[0]})
+    page = checked(write_report(store, grid.study()))
+    assert "No MIG for 8 models on dSprites" in page.text
+    assert "Total correlation on dSprites; medians over all models" in page.html
+    for row, values in zip(page.rows, medians.values(), strict=True):
+        assert float(row["cells"][2]["value"]) == pytest.approx(sum(values) / 2)
+        assert not row["cells"][2]["best"], "more is not better"
+    assert "Locatello et al. 2019" in page.text and "kl latent" not in page.text
+
+
 def test_a_collapsed_model_is_named_so(make_store: MakeStore) -> None:
     store = make_store(SMALL)
     blank_column(store, "ranks", "collapsed", True)

@@ -1,0 +1,35 @@
+"""Downstream task by logistic regression: how well, and from how few points, a linear model learns.
+
+The mean over factors of the accuracy with which a cross-validated multinomial logistic regression
+tells a factor's value on the test rows; metrics/downstream.py has training sizes and parts, with
+the statistical efficiency. Chance is the share of the most frequent value.
+
+Paper: Locatello et al. 2019, section 5.5 and appendix C. As in its released code, the classifier is
+that of scikit-learn's LogisticRegressionCV(Cs=10, cv=KFold(5)): metrics/logistic.py computes it,
+quicker. Family: predictor. Property: explicitness.
+
+Conventions: latents are not standardised, as in the released code, so that the ridge penalty and
+100 iterations make the score depend on their scale and shift. Constant latents tell nothing: the
+most frequent value of the training rows is told, and among equally frequent ones any. The other
+conventions are those of the two files named.
+"""
+
+import numpy as np
+
+from metrics.downstream import downstream
+from metrics.inputs import Inputs, Score
+from metrics.predictors import check_tables
+
+NEEDS = frozenset({"table", "test_table"})
+
+
+def evaluate(inputs: Inputs, rng: np.random.Generator) -> list[Score]:
+    """Draws nothing."""
+    from metrics.logistic import Logistic, learn  # numba, which a list of metrics does not need
+
+    tables = check_tables(inputs.codes, inputs.factors, *inputs.test_table())
+
+    def learned(size: int) -> list[Logistic]:
+        return [learn(tables.codes[:size], factor[:size]) for factor in tables.factors.T]
+
+    return downstream(tables, learned)
