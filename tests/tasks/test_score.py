@@ -375,3 +375,13 @@ def test_interventions_that_a_table_cannot_give_cost_their_metric_only(
     reasons = {row["metric"]: row["reason"] for row in Store(tmp_path).read("scores").to_pylist()}
     assert "no such row" in reasons.pop("fairness")
     assert set(reasons.values()) == {""} and len(reasons) == len(METRICS) - 1
+
+
+def test_trees_are_of_the_kind_that_is_set_and_seeded_by_the_model():
+    images_of, vae = FactorsAsImages(), ReadsFactors(mixing=0.4)
+    wanted = SETTINGS.model_copy(update={"names": ("dci",), "trees": "sklearn"})
+    other = replace(MODEL, seed=1)
+    inputs = [prepare_inputs(vae, images_of, model, wanted) for model in (MODEL, MODEL, other)]
+    assert {one.trees for one in inputs} == {"sklearn"}
+    assert inputs[0].tree_seed == inputs[1].tree_seed != inputs[2].tree_seed
+    assert prepare_inputs(vae, images_of, MODEL, SETTINGS).trees == "presorted"
