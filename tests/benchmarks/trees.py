@@ -57,13 +57,15 @@ def scikit_learn(seed: int) -> Any:
 def lightgbm(seed: int) -> Any:
     from lightgbm import LGBMClassifier
 
-    return LGBMClassifier(max_depth=3, n_jobs=1, random_state=seed, verbose=-1)
+    settings = {"importance_type": "gain", "n_jobs": 1, "verbose": -1}
+    return LGBMClassifier(max_depth=3, random_state=seed, **settings)
 
 
 def xgboost(seed: int) -> Any:
     from xgboost import XGBClassifier
 
-    return XGBClassifier(n_estimators=100, max_depth=3, learning_rate=0.1, n_jobs=1, seed=seed)
+    settings = {"importance_type": "total_gain", "n_jobs": 1, "learning_rate": 0.1}
+    return XGBClassifier(n_estimators=100, max_depth=3, random_state=seed, **settings)
 
 
 def learned(kind: Callable[[int], Any], codes: Matrix, factor: Matrix) -> tuple[float, Matrix]:
