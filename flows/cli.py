@@ -158,6 +158,7 @@ def score(
     repeat: Annotated[int, Parameter(help="seeds, for mean and standard deviation")] = 1,
     out: Annotated[Path | None, Parameter(help=".parquet table to write")] = None,
     plot: Annotated[Path | None, Parameter(help="picture of factor × latent matrices")] = None,
+    parts: Annotated[bool, Parameter(help="print what scores consist of, too")] = False,
     json: Json = False,
 ) -> int:
     """Score anyone's representation: two arrays, codes (points, latents) and factors.
@@ -170,7 +171,7 @@ def score(
     from metrics import METRICS
 
     names = METRICS if metrics is None else tuple(metrics.split(","))
-    return score_file(file, names, seed, repeat, out, plot, json)
+    return score_file(file, names, seed, repeat, out, plot, parts, json)
 
 
 @app.command

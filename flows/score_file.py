@@ -23,9 +23,11 @@ def score_file(
     repeat: int,
     out: Path | None,
     plot: Path | None,
+    parts: bool,
     json: bool,
 ) -> int:
-    """Print the scores, and write them to `out` and their matrices to `plot`."""
+    """Print the scores, with their parts or without, and write all of them to `out` and their
+    matrices to `plot`."""
     from tasks.own_codes import read_codes
     from tasks.score_codes import scores_of, split_inputs
 
@@ -56,7 +58,13 @@ def score_file(
         from tasks.matrices import draw_matrices
 
         draw_matrices(split_inputs(own, names, seed), names, own.factor_names, seed, plot)
-    print(jsonlib.dumps(rows, indent=2) if json else _table(rows, repeat))
+    if json:
+        print(jsonlib.dumps(rows, indent=2))
+    else:
+        shown = rows if parts else [row for row in rows if row["part"] == "score"]
+        print(_table(shown, repeat))
+        if len(shown) < len(rows):
+            print(f"{len(rows) - len(shown)} parts of these scores: --parts, --json or --out FILE")
     return 0
 
 

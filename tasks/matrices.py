@@ -17,6 +17,8 @@ from tasks.streams import stream
 
 Matrix = NDArray[np.float64]
 
+ACROSS = 3  # panels in a row
+
 
 def matrices(inputs: Inputs, names: Sequence[str], seed: int) -> dict[str, Matrix]:
     """By title, (latents, factors): mutual information, then what each metric has of its own."""
@@ -38,22 +40,26 @@ def draw_matrices(
     seed: int,
     target: Path,
 ) -> None:
-    """A panel per matrix: latents across, factors down, darker is more."""
+    """A panel per matrix, up to three in a row: latents across, factors down, darker is more."""
     from matplotlib.figure import Figure
 
     shown = matrices(inputs, names, seed)
     latents, factors = inputs.information.shape
     labels = factor_names or [f"factor {factor}" for factor in range(factors)]
-    width, height = 1.6 + 0.42 * latents, 1.1 + 0.42 * factors
-    figure = Figure(figsize=(width * len(shown), height), layout="constrained")
-    panels: Any = figure.subplots(1, len(shown), squeeze=False)[0]
-    for place, (panel, (title, matrix)) in enumerate(zip(panels, shown.items(), strict=True)):
+    across = min(ACROSS, len(shown))
+    down = -(-len(shown) // across)
+    width, height = 1.6 + 0.42 * latents, 1.3 + 0.42 * factors
+    figure = Figure(figsize=(width * across, height * down), layout="constrained")
+    panels: Any = figure.subplots(down, across, squeeze=False).ravel()
+    for panel in panels[len(shown) :]:
+        panel.set_axis_off()
+    for place, (panel, (title, matrix)) in enumerate(zip(panels, shown.items(), strict=False)):
         top = float(np.max(matrix, initial=0.0)) or 1.0
         panel.imshow(matrix.T, cmap="Blues", vmin=0, vmax=top, aspect="equal")
         panel.set_title(title, fontsize=10)
         panel.set_xlabel("latent")
         panel.set_xticks(range(latents))
-        panel.set_yticks(range(factors), labels if place == 0 else [""] * factors)
+        panel.set_yticks(range(factors), labels if place % across == 0 else [""] * factors)
         for latent in range(latents):
             for factor in range(factors):
                 value = matrix[latent, factor]
@@ -62,7 +68,7 @@ def draw_matrices(
                     colour = "white" if value > 0.6 * top else "black"
                     panel.text(latent, factor, text, ha="center", va="center", fontsize=7, c=colour)
     try:
-        figure.savefig(target, dpi=130)
+        figure.savefig(target, dpi=130, bbox_inches="tight")
     except ValueError as error:
         raise WrongInput("--plot", f"{target} ({error})", "a .png, .svg or .pdf file") from None
     except OSError as error:

@@ -77,9 +77,22 @@ def test_the_seed_decides_and_repeats_are_summed_up(
         else:
             assert row["std"] == 0
     assert main(["score", str(file), "--metrics", "mig", "--out", str(tmp_path / "s.parquet")]) == 0
-    assert "gap" in capsys.readouterr().out
+    assert "gap" not in capsys.readouterr().out
     table = pd.read_parquet(tmp_path / "s.parquet")
     assert table["value"].tolist() == [row["value"] for row in rows if row["metric"] == "mig"]
+
+
+def test_parts_are_printed_where_they_are_asked_for(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["score", str(file), "--metrics", "mig,dci_lasso"]) == 0
+    head, mig_row, dci_row, more = capsys.readouterr().out.splitlines()
+    assert head.split() == ["metric", "part", "factor", "value"]
+    assert mig_row.split()[:2] == ["mig", "score"] and dci_row.split()[:2] == ["dci_lasso", "score"]
+    assert main(["score", str(file), "--metrics", "mig,dci_lasso", "--parts"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert more.split()[0] == str(len(lines) - 3)
+    assert ["mig", "gap", "hue"] in [line.split()[:3] for line in lines]
 
 
 def test_the_picture_has_a_panel_per_matrix(file: Path, tmp_path: Path) -> None:
