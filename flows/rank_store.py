@@ -16,7 +16,7 @@ from flows.survey import CellSurvey, stored_study, survey
 from flows.sweep import Sweep, Work
 from infra.errors import WrongInput, one_of
 from infra.runtime import check_address, running_workers
-from infra.store import Store, merged_key
+from infra.store import Store
 from tasks.pairing import missing_parts
 from tasks.settings import Model, Udr, cell_name
 
@@ -115,9 +115,11 @@ def _ranked(
 
 def _with_scores(store: Store, ranks: Rows) -> Rows:
     """Best first; models without a comparison last."""
-    cells = {cell_name(row["data"], row["method"], row["strength"]) for row in ranks}
-    wanted = {merged_key(cell) for cell in cells} | {row["model_id"] for row in ranks}
-    keys = [key for key in store.parts("scores") if key in wanted]
+    cells: dict[str, set[str]] = {}
+    for row in ranks:
+        cell = cell_name(row["data"], row["method"], row["strength"])
+        cells.setdefault(cell, set()).add(row["model_id"])
+    keys = store.keys_of("scores", cells)
     columns = ["model_id", "metric", "part", "factor", "value"]
     scores: dict[str, dict[str, float | None]] = {}
     for row in store.read("scores", columns, keys).to_pylist():

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from infra.store import Store, merged_key, table_of
+from infra.store import Store, table_of
 from infra.tables import KEYS
 from metrics.udr import Prepared, compare, compare_both, prepare
 from tasks.pairing import (
@@ -102,8 +102,10 @@ def compare_here(
 
 def kl_of_trained(store: Store, models: Sequence[Model]) -> dict[str, NDArray[np.float64]]:
     """KL per latent, by id, of those of the models that are trained."""
-    wanted = {model.id for model in models} | {merged_key(c) for c in {m.cell for m in models}}
-    keys = [key for key in store.parts("models") if key in wanted]
+    cells: dict[str, set[str]] = {}
+    for model in models:
+        cells.setdefault(model.cell, set()).add(model.id)
+    wanted, keys = set().union(*cells.values()), store.keys_of("models", cells)
     rows = store.read("models", ["model_id", "status", "kl_per_latent"], keys).to_pylist()
     return {
         row["model_id"]: np.array(row["kl_per_latent"], dtype=np.float64)

@@ -416,6 +416,20 @@ def test_merged_cells_are_read_too(store):
     assert store.read("ranks").equals(before)
 
 
+def test_a_cell_that_is_merged_between_listing_and_reading_is_there(store, monkeypatch):
+    listing = Store.parts
+
+    def parts(of: Store, table: str) -> list[str]:
+        found = listing(of, table)
+        monkeypatch.undo()
+        for cell in {model.cell for model in MODELS}:
+            of.merge(table, cell, [model.id for model in MODELS if model.cell == cell])
+        return found
+
+    monkeypatch.setattr(Store, "parts", parts)
+    assert kl_of_trained(store, MODELS).keys() == {model.id for model in MODELS}
+
+
 @pytest.mark.parametrize("how", ["lost", "damaged", "not numbers"])
 def test_an_unreadable_representation_is_named_and_fatal_to_nobody_else(how, store):
     bad = MODELS[1]
