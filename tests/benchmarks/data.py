@@ -8,22 +8,18 @@ turn, and both give the same kind of array.
 
 from __future__ import annotations
 
-import json
-import os
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 import data
 from data.cache import folder
-from infra.runtime import WORKER
 from tests.benchmarks import Row
+from tests.benchmarks.turns import in_a_worker, print_rows
 
 BATCH, ROUNDS = 64, 200
 COMPOSED = 20_000
@@ -32,14 +28,7 @@ Batch = Callable[[], Any]
 
 def measure(size: int | None = None) -> list[Row]:
     """`size` is the number of batches that are timed on each side."""
-    measured = subprocess.run(
-        [sys.executable, "-m", "tests.benchmarks.data", str(size or ROUNDS)],
-        env={**os.environ, **WORKER},
-        stdout=subprocess.PIPE,
-        check=True,
-        text=True,
-    )
-    return [Row(**row) for row in json.loads(measured.stdout)]
+    return in_a_worker("tests.benchmarks.data", size or ROUNDS)
 
 
 def _cached(name: str) -> tuple[Batch, Batch, str]:
@@ -137,4 +126,4 @@ if __name__ == "__main__":
 
     torch.set_num_threads(1)
     rows = [_compared(name, int(sys.argv[1])) for name in NAMES]
-    print(json.dumps([asdict(row) for row in rows]))
+    print_rows(rows)

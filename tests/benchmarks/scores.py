@@ -12,20 +12,16 @@ and forests, and so would be their baseline; so is irs, a loop over a factor's v
 
 from __future__ import annotations
 
-import json
-import os
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from infra.runtime import WORKER
 from metrics.dci_lasso import PENALTIES
 from metrics.dci_scores import disentanglement
 from metrics.downstream import SIZES
@@ -35,6 +31,7 @@ from metrics.predictors import quiet, validation_rows
 from metrics.tables import table_groups, table_variations
 from tasks.streams import stream
 from tests.benchmarks import Row
+from tests.benchmarks.turns import in_a_worker, print_rows
 
 TURNS = 5
 ROWS, TEST_ROWS, LATENTS, GROUP = 10_000, 5_000, 10, 64
@@ -44,14 +41,7 @@ Matrix = NDArray[Any]
 
 
 def measure(size: int | None = None) -> list[Row]:
-    measured = subprocess.run(
-        [sys.executable, "-m", "tests.benchmarks.scores", str(size or TURNS)],
-        env={**os.environ, **WORKER},
-        stdout=subprocess.PIPE,
-        check=True,
-        text=True,
-    )
-    return [Row(**row) for row in json.loads(measured.stdout)]
+    return in_a_worker("tests.benchmarks.scores", size or TURNS)
 
 
 def made_up(rows: int = ROWS, test_rows: int = TEST_ROWS) -> Inputs:
@@ -229,4 +219,4 @@ def main(turns: int) -> list[Row]:
 
 
 if __name__ == "__main__":
-    print(json.dumps([asdict(row) for row in main(int(sys.argv[1]))]))
+    print_rows(main(int(sys.argv[1])))

@@ -9,37 +9,25 @@ installed, with 100 rounds of depth 3.
 
 from __future__ import annotations
 
-import json
-import os
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
-from infra.runtime import WORKER
 from metrics.dci_scores import disentanglement
 from tests.benchmarks import Row
 from tests.benchmarks.scores import ROWS, VALUES, Matrix, made_up
+from tests.benchmarks.turns import in_a_worker, print_rows
 
 TURNS = 3  # of ours; the baseline takes minutes
-MODULE = "tests.benchmarks.trees"
 
 
 def measure(size: int | None = None) -> list[Row]:
-    measured = subprocess.run(
-        [sys.executable, "-m", MODULE, str(size or ROWS)],
-        env={**os.environ, **WORKER},
-        stdout=subprocess.PIPE,
-        check=True,
-        text=True,
-    )
-    return [Row(**row) for row in json.loads(measured.stdout)]
+    return in_a_worker("tests.benchmarks.trees", size or ROWS)
 
 
 def ours(seed: int) -> Any:
@@ -115,4 +103,4 @@ def main(rows: int) -> list[Row]:
 
 
 if __name__ == "__main__":
-    print(json.dumps([asdict(row) for row in main(int(sys.argv[1]))]))
+    print_rows(main(int(sys.argv[1])))

@@ -1,4 +1,4 @@
-"""Two ways of doing the same, each in a process of its own, taking turns.
+"""Two ways of doing the same, each in a process of its own, taking turns; or both in one.
 
 What disturbs a machine then disturbs both alike, and each side has its own allocator, environment
 and caches.
@@ -6,11 +6,13 @@ and caches.
 
 from __future__ import annotations
 
+import json
 import os
 import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 
 from infra.runtime import WORKER
 from tests.benchmarks import Row
@@ -92,3 +94,20 @@ def compared(
             times += [1e3 * numbers[0] for numbers in said]
     ratio = statistics.median(b / m for m, b in zip(mine, base, strict=True))
     return Row(name, statistics.median(mine), statistics.median(base), "ms", ratio, note)
+
+
+def in_a_worker(module: str, size: int) -> list[Row]:
+    """Rows of a module that compares within one process: run as `python -m MODULE SIZE`, with a
+    worker's environment, it prints them by `print_rows`."""
+    measured = subprocess.run(
+        [sys.executable, "-m", module, str(size)],
+        env={**os.environ, **WORKER},
+        stdout=subprocess.PIPE,
+        check=True,
+        text=True,
+    )
+    return [Row(**row) for row in json.loads(measured.stdout)]
+
+
+def print_rows(rows: Sequence[Row]) -> None:
+    print(json.dumps([asdict(row) for row in rows]))
