@@ -175,6 +175,39 @@ def score(
 
 
 @app.command
+def rank(
+    place: Annotated[str, Parameter(help="a store; or an .npz or .h5 file: codes, kl, names")],
+    /,
+    *,
+    pool: Annotated[
+        str | None, Parameter(help="compared with the same: cell, method, data [method]")
+    ] = None,
+    similarity: Annotated[
+        str | None, Parameter(help="lasso, lasso_cv, spearman [the study's, or lasso]")
+    ] = None,
+    p: Annotated[
+        int | None, Parameter(help="comparisons per model, 0 for all [the study's, or all]")
+    ] = None,
+    top: Annotated[int, Parameter(help="lines of the table; --json prints all")] = 20,
+    data: Annotated[str | None, Parameter(help="one data set of the study [all]")] = None,
+    ray: Annotated[str | None, Parameter(help="address of a Ray cluster to run on")] = None,
+    plot: Annotated[Path | None, Parameter(help="picture of the ranking and its ends")] = None,
+    json: Json = False,
+) -> int:
+    """Rank models without labels (UDR): which strength, which model? Also while a study runs.
+
+    Compares what has not been compared. Of a file with codes (models, points, latents) all models
+    are compared with all.
+
+    Example: tolstoy rank studies/smoke --pool cell; tolstoy rank codes.npz --similarity spearman
+    """
+    from flows.rank import Ranking
+    from flows.rank import rank as rank_place
+
+    return rank_place(place, Ranking(pool, similarity, p, data, top, plot, json), ray)
+
+
+@app.command
 def bench(
     name: str,
     /,

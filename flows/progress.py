@@ -39,8 +39,12 @@ class Progress:
 
     def drop(self, stage: str) -> None:
         """One thing less to do."""
+        self.more(stage, -1)
+
+    def more(self, stage: str, count: int) -> None:
+        """So many things more to do than was known."""
         with self._lock:
-            self.todo[stage] -= 1
+            self.todo[stage] += count
 
     def fail(self, trouble: str) -> None:
         """Something could not be done; the run goes on and says so at the end."""
@@ -67,7 +71,8 @@ class Progress:
         parts = [
             f"{stage} {self.done[stage]}/{self.todo[stage]}" for stage in STAGES if self.todo[stage]
         ]
-        parts.append(f"cells {self.cells_done}/{self.cells}")
+        if self.cells:
+            parts.append(f"cells {self.cells_done}/{self.cells}")
         if pace := self.per_minute("train"):
             parts.append(f"{pace:.1f} models/min")
         if left := self.minutes_left("train"):
@@ -151,11 +156,12 @@ def _table(progress: Progress) -> object:
             f"{progress.per_minute(stage):.1f}" if progress.done[stage] else "",
             duration(left) if left is not None else "",
         )
-    table.add_row(
-        "cells",
-        ProgressBar(total=progress.cells, completed=progress.cells_done, width=30),
-        f"{progress.cells_done}/{progress.cells}",
-        "",
-        ", ".join(f"{count} {outcome}" for outcome, count in progress.bad.items()),
-    )
+    if progress.cells:
+        table.add_row(
+            "cells",
+            ProgressBar(total=progress.cells, completed=progress.cells_done, width=30),
+            f"{progress.cells_done}/{progress.cells}",
+            "",
+            ", ".join(f"{count} {outcome}" for outcome, count in progress.bad.items()),
+        )
     return table

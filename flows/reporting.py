@@ -38,14 +38,23 @@ def median_rows(
         if row["part"] == "score" and row["value"] is not None:
             cell = cell_name(row["data"], row["method"], row["strength"])
             values.setdefault((cell, row["metric"]), []).append(row["value"])
-    for row in store.read("ranks", [*columns, "pool", "udr"]).to_pylist():
+    for row in store.read("ranks", [*columns, "similarity", "pool", "udr"]).to_pylist():
         if row["udr"] is not None:
             cell = cell_name(row["data"], row["method"], row["strength"])
-            values.setdefault((cell, f"udr ({row['pool']})"), []).append(row["udr"])
-    names = [*study.metrics.names, *(f"udr ({pool})" for pool in study.udr.pools)]
+            ranking = _ranking(study, row["similarity"], row["pool"])
+            values.setdefault((cell, ranking), []).append(row["udr"])
+    udr = study.udr
+    rankings = [_ranking(study, name, pool) for name in udr.similarities for pool in udr.pools]
+    names = [*study.metrics.names, *rankings]
     rows: list[list[object]] = []
     for one in found:
         shown = [values.get((one.cell.name, name)) for name in names]
         medians = [f"{median(numbers):.3f}" if numbers else "-" for numbers in shown]
         rows.append([one.cell.name, one.count("trained"), *medians])
     return ["cell (medians over seeds)", "models", *names], rows
+
+
+def _ranking(study: Study, similarity: str, pool: str) -> str:
+    """The similarity is named only where the study has several."""
+    several = len(study.udr.similarities) > 1
+    return f"udr ({similarity}, {pool})" if several else f"udr ({pool})"

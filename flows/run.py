@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from shutil import which
 
+from flows.comparing import all_stands
 from flows.console import table, totals
 from flows.reporting import median_rows, renewed_report
 from flows.spec import Study
 from flows.survey import STUDY_FILE, CellSurvey, check_store, forget, settled_study, survey
 from infra.runtime import check_address
 from infra.store import Store
-from tasks.settings import ranking_made_from
 
 
 def run_study(
@@ -34,7 +34,7 @@ def run_study(
     found = survey(study, store)
     left, unscored = sum(len(o.left) for o in found), sum(len(o.unscored) for o in found)
     troubles: list[str] = []
-    if left or unscored or not _compared(study, store, found):
+    if left or unscored or not all_stands(study, store, found):
         done = totals(found)["trained"]
         _say(
             f"{study.name}: {left} models to train, {left + unscored} to score, "
@@ -58,20 +58,6 @@ def _flow(study: Study, store: Store, workers: int | None, ray: str | None) -> l
     with prefect_api():
         troubles: list[str] = study_flow(study, store.uri, ray, workers)
     return troubles
-
-
-def _compared(study: Study, store: Store, found: Sequence[CellSurvey]) -> bool:
-    """Whether every group's ranking was made from just the models that are trained."""
-    from flows.sweep import groups_of
-
-    trained = {i for one in found for i, status in one.status.items() if status == "trained"}
-    for group, cells in groups_of(study, [one.cell for one in found]).items():
-        ids = [model.id for cell in cells for model in cell.models if model.id in trained]
-        made_from = ranking_made_from(ids, study.udr)
-        for table_name in ("pairs", "ranks") if ids else ():
-            if store.part_made_from(table_name, group) != made_from:
-                return False
-    return True
 
 
 def _interrupted(study: Study, store: Store) -> int:

@@ -77,7 +77,7 @@ def _facts(store: Store, row: dict[str, Any]) -> dict[str, Any]:
         },
         "ranks": [
             {name: rank[name] for name in ("similarity", "pool", "p", "udr", "comparisons")}
-            for rank in _rows(store, row, "ranks", group, cell)
+            for rank in _rows(store, row, "ranks", group, cell, row["data"])
         ],
     }
 

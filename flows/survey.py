@@ -35,6 +35,10 @@ class CellSurvey:
             if self.status.get(model.id) == "trained" and model.id not in self.scored
         ]
 
+    @property
+    def trained(self) -> list[Model]:
+        return [model for model in self.cell.models if self.status.get(model.id) == "trained"]
+
     def count(self, status: str) -> int:
         return sum(1 for found in self.status.values() if found == status)
 

@@ -5,9 +5,11 @@ Nothing here keeps a record of its own: what is done is what stands in the store
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from flows.comparing import groups_of, is_ranked, outdated
 from flows.progress import Progress
 from flows.spec import Study
 from flows.survey import CellSurvey
@@ -15,7 +17,8 @@ from infra.errors import WrongInput
 from infra.runtime import Workers
 from infra.store import Store, no_room
 from tasks.outcome import write_outcome
-from tasks.settings import Cell, ComparisonOrder, Model, ScoringOrder, TrainingOrder
+from tasks.pairing import missing_parts, tiles
+from tasks.settings import ComparisonOrder, Model, ScoringOrder, TrainingOrder
 
 # Tables whose parts are merged when a cell is done; representations are read model by model.
 MERGED_TABLES = ("models", "curves", "pictures", "scores")
@@ -35,9 +38,14 @@ def score(model: Model, order: ScoringOrder) -> str:
 
 
 def compare(group: str, models: list[Model], order: ComparisonOrder) -> str:
-    from tasks.compare import compare_models
+    """The pairs of a tile, or, where no cells are named, the rankings of a group."""
+    if order.cells:
+        from tasks.compare import compare_tile
 
-    return compare_models(group, models, order)
+        return compare_tile(models, order)
+    from tasks.ranking import rank_models
+
+    return rank_models(group, models, order)
 
 
 @dataclass(frozen=True)
@@ -57,6 +65,8 @@ class Sweep:
         self.cells = {one.cell.name: one for one in found}
         self.data = {choice.name: choice for choice in study.data}
         self.groups = groups_of(study, [one.cell for one in found])
+        self._ranked: set[str] = set()
+        self._lock = threading.Lock()
         left = sum(len(one.left) for one in found)
         unscored = sum(len(one.unscored) for one in found)
         self.progress = Progress(
@@ -108,31 +118,72 @@ class Sweep:
         self.progress.cell_done()
 
     def compare(self, workers: Workers, group: str) -> None:
-        """UDR of a group of cells, as one Ray task."""
-        order = ComparisonOrder(self.store.uri, self.study.udr)
-        models = [model for cell in self.groups[group] for model in cell.models]
+        """UDR of a group of cells: what is missing of its pairs, then the rankings."""
+        udr = self.study.udr
+        models = [m for cell in self.groups[group] for m in self.cells[cell.name].trained]
         self.progress.start("compare")
+        there = set(self.store.parts("pairs"))
+        if is_ranked(self.store, group, models, udr, there) or self._rank(workers, group, models):
+            self._tidy(group)
+        self.progress.add("compare")
+
+    def _rank(self, workers: Workers, group: str, models: list[Model]) -> bool:
+        """Compare and rank; whether rankings of all readable models stand."""
+        lost = self.compare_tiles(workers, group, models)
+        while lost:  # others may take their places among the first seeds of a cell
+            models = [model for model in models if model.id not in lost]
+            lost = self.compare_tiles(workers, group, models)
+        if lost is None or not models:
+            return False
+        order = ComparisonOrder(self.store.uri, self.study.udr)
         for _, outcome in workers.map(self.work.compare, [(group, models, order)]):
-            self._stop_without_room(outcome)
-            if isinstance(outcome, Exception):
-                self.progress.fail(f"{group} is not compared: {_in_a_line(outcome)}")
+            if self._failed(outcome, f"{group} is not ranked"):
+                return False
+        return True
+
+    def compare_tiles(self, workers: Workers, group: str, models: list[Model]) -> set[str] | None:
+        """Compare what is missing; ids of models without a readable representation.
+
+        None if something else went wrong.
+        """
+        calls = []
+        for tile in tiles(missing_parts(self.store, models, self.study.udr)):
+            cells = tuple(dict.fromkeys(part.cells for part in tile))
+            inside = {name for pair in cells for name in pair}
+            order = ComparisonOrder(self.store.uri, self.study.udr, cells)
+            calls.append((group, [model for model in models if model.cell in inside], order))
+        self.progress.more("compare", len(calls))
+        lost: set[str] = set()
+        failed = False
+        for _, outcome in workers.map(self.work.compare, calls):
+            if self._failed(outcome, f"{group} is not compared"):
+                failed = True
+            elif outcome != "compared":
+                lost |= set(outcome.split())
             self.progress.add("compare")
+        for model_id in sorted(lost):
+            self.progress.fail(f"{model_id} has no rank: its representation is lost or damaged")
+        return None if failed else lost
+
+    def _failed(self, outcome: object, what: str) -> bool:
+        self._stop_without_room(outcome)
+        if isinstance(outcome, Exception):
+            self.progress.fail(f"{what}: {_in_a_line(outcome)}")
+        return isinstance(outcome, Exception)
+
+    def _tidy(self, group: str) -> None:
+        """When every group is ranked, remove what an older grouping or layout left behind."""
+        with self._lock:
+            self._ranked.add(group)
+            if self._ranked == self.groups.keys():
+                for table, name in outdated(self.store, self.groups, self.store.parts("pairs")):
+                    self.store.remove_part(table, name)
 
     def _stop_without_room(self, outcome: object) -> None:
         """A full disk is no fault of a model's: stop, rather than fail one after the other."""
         if isinstance(outcome, Exception) and (reason := no_room(outcome)):
             accepted = "room to write; then the same command goes on"
             raise WrongInput("store", f"{self.store} ({reason})", accepted)
-
-
-def groups_of(study: Study, cells: Iterable[Cell]) -> dict[str, list[Cell]]:
-    """The cells that are compared together, by the name of their part of `ranks`."""
-    groups: dict[str, list[Cell]] = {}
-    if study.udr.similarities:
-        whole = "method" in study.udr.pools
-        for cell in cells:
-            groups.setdefault(cell.group if whole else cell.name, []).append(cell)
-    return groups
 
 
 def _in_a_line(error: Exception) -> str:

@@ -200,6 +200,13 @@ class Store:
         )
         return rows if columns is None else rows.select(list(columns))
 
+    def keys_of(self, table: str, cells: Mapping[str, Iterable[str]]) -> list[str]:
+        """Keys of the parts to read for these models, ids by cell: their own, as far as they are
+        there, and their cells', there or not: a run may merge the former into the latter any time.
+        """
+        ids = {model_id for found in cells.values() for model_id in found}
+        return [*ids.intersection(self.parts(table)), *map(merged_key, cells)]
+
     def rows_of(self, table: str, model_id: str, cell: str) -> pa.Table:
         """One model's rows, from its own part or from its cell's."""
         rows = self.read(table, keys=[model_id, merged_key(cell)])

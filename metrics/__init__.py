@@ -24,3 +24,6 @@ METRICS: tuple[str, ...] = (
     "fairness",
     "unsupervised",
 )
+
+# Of latents of two models, for UDR: metrics/similarity_<name>.py, and a line here.
+SIMILARITIES: tuple[str, ...] = ("lasso", "lasso_cv", "spearman")

@@ -20,7 +20,7 @@ def numbers(name: str, array: ArrayLike, axes: tuple[str, ...]) -> Codes:
         raise ValueError(f"{name}: found {found.dtype}; real numbers are accepted")
     if found.dtype not in (np.float32, np.float64):
         found = found.astype(np.float64)
-    if not float(np.abs(found).max()) < LARGEST:
+    if not float(np.maximum(found.max(), -found.min())) < LARGEST:  # nan stays nan
         where = np.argwhere(~(np.abs(found.astype(np.float64)) < LARGEST))[0]
         place = ", ".join(f"{axis} {index}" for axis, index in zip(axes, where, strict=True))
         raise ValueError(

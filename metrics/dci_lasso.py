@@ -72,7 +72,7 @@ def _lassos(
     mean, target_mean = codes.mean(axis=0), target.mean()
     centred, rows = codes - mean, len(codes)
     gram, moments = centred.T @ centred / rows, centred.T @ (target - target_mean) / rows
-    weights = np.stack([lasso(gram, moments, float(penalty)) for penalty in penalties], axis=1)
+    weights = lasso(gram, np.tile(moments[:, None], len(penalties)), penalties)
     return weights, target_mean - mean @ weights
 
 

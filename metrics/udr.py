@@ -1,33 +1,44 @@
 """Unsupervised disentanglement ranking: models that agree are disentangled.
 
-Two models of the same points are compared by a matrix of similarities between their latents, here
-the absolute coefficients of a lasso that predicts each latent of model j (target) from all latents
-of model i (regressors). A pair scores high where every informative row and column has one large
-entry: max² / sum of each. `udr` averages the mean over columns and the mean over rows, as the
-released code does; `udr_eq2` is Eq. 2 of the paper, the sum over columns and rows divided by their
-number. (The paper's r_a and r_b carry each other's index; its text defines the maximum within the
-row or column whose sum divides.) The two are equal where both models have equally many informative
-latents. 0 / 0 counts as 0. A model's score is the median over its comparisons.
+Two models of the same points are compared by a matrix of similarities between their latents; here
+row a says how much each latent of model j (target) owes to latent a of model i (regressor). Each
+similarity has a file, metrics/similarity_NAME.py. A pair scores high where every informative row
+and column has one large entry: metrics/strength.py has `udr`, as released, and `udr_eq2`, as in the
+paper. A model's score is the median over its comparisons.
 
 Paper: Duan et al. 2020, "Unsupervised model selection for variational disentangled representation
-learning", section 4 and appendix A.5. alpha = 0.1 on standardised latents as in the released code;
-the paper chooses it by cross-validation. A latent is informative where its KL exceeds 0.01.
+learning", section 4 and appendix A.5. A latent is informative where its KL exceeds 0.01; the others
+take no part in a comparison, neither as regressors nor as targets. A pair in which either model has
+no informative latent scores 0.
+
+All models are compared by second moments: one product of matrices for both directions of all pairs.
+Its rounding, of float32, is the only thing in which a pair depends on others in the same product.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from metrics import SIMILARITIES
 from metrics.arrays import numbers
-from metrics.compiled import compiled
-from metrics.lasso import lasso
+from metrics.moments import Flags, Matrix, Moments, Prepared, kind, prepare
 
-ALPHA = 0.1
-SIMILARITIES = ("lasso",)
-BLOCK_BYTES = 64 * 2**20  # of standardised codes; two blocks are held at once
+__all__ = [
+    "SIMILARITIES",
+    "Pairs",
+    "Prepared",
+    "aggregate",
+    "compare",
+    "compare_both",
+    "pairwise",
+    "prepare",
+    "similarity_matrix",
+]
 
-Matrix = NDArray[np.float64]
+BLOCK_BYTES = 64 * 2**20  # of prepared codes; two blocks are held at once
+PRODUCT_BYTES = 64 * 2**20  # of a product, which is held twice for both directions
 
 
 @dataclass(frozen=True)
@@ -37,19 +48,6 @@ class Pairs:
     udr: Matrix  # (models, models)
     udr_eq2: Matrix  # (models, models)
     informative: NDArray[np.int64]  # (models,): how many latents are
-
-
-def standardise(codes: ArrayLike) -> Matrix:
-    """Codes (models, points, latents) with mean 0 and population deviation 1 per latent.
-
-    A constant latent becomes 0, exactly.
-    """
-    codes = numbers("codes", codes, ("model", "row", "latent"))
-    centred: Matrix = np.subtract(codes, codes.mean(axis=1, keepdims=True, dtype=np.float64))
-    deviation = np.sqrt(np.einsum("mpl,mpl->ml", centred, centred) / codes.shape[1])
-    constant = (codes == codes[:, :1]).all(axis=1) | (deviation == 0)
-    centred /= np.where(constant, np.inf, deviation)[:, None]
-    return centred
 
 
 def pairwise(
@@ -63,40 +61,167 @@ def pairwise(
     A latent is informative where kl > threshold, and where it is not constant if kl is None. A pair
     in which either model has no informative latent scores 0.
     """
-    if similarity not in SIMILARITIES:
-        raise ValueError(f"similarity: found {similarity!r}; {', '.join(SIMILARITIES)} is accepted")
+    kind(similarity)
     codes = numbers("codes", codes, ("model", "row", "latent"))
     models, points, latents = codes.shape
     if kl is None:
-        informative = (codes != codes[:, :1]).any(axis=1)
+        informative = np.stack([(of_one != of_one[0]).any(axis=0) for of_one in codes])
     else:
         kl = numbers("kl", kl, ("model", "latent"))
         if kl.shape != (models, latents):
             raise ValueError(f"kl: found shape {kl.shape}; {(models, latents)} is accepted")
         informative = kl > threshold
     udr, udr_eq2 = np.full((2, models, models), np.nan)
-    grams = np.zeros((models, latents, latents))
-    step = max(1, BLOCK_BYTES // (8 * points * latents))
+    step = max(1, BLOCK_BYTES // (4 * points * latents))
     blocks = [slice(start, min(start + step, models)) for start in range(0, models, step)]
-    for last, j in enumerate(blocks):
-        targets = standardise(codes[j])
-        for i in reversed(blocks[: last + 1]):  # first with itself, which gives the Gram matrices
-            regressors = targets if i == j else standardise(codes[i])
-            moments = np.tensordot(regressors, targets, axes=(1, 1)) / points
-            if i == j:
-                own = np.arange(len(targets))
-                grams[j] = moments[own, :, own]
-            else:  # the same product serves the pairs in the other direction
-                mirrored = np.ascontiguousarray(moments.transpose(2, 3, 0, 1))
-                udr[j, i], udr_eq2[j, i] = _compare(
-                    grams[j], mirrored, informative[j], informative[i], ALPHA
-                )
-            udr[i, j], udr_eq2[i, j] = _compare(
-                grams[i], moments, informative[i], informative[j], ALPHA
+    for number, i in enumerate(blocks):
+        a = prepare(codes[i], similarity)
+        udr[i, i], udr_eq2[i, i] = compare(a, a, informative[i], informative[i])
+        for j in blocks[number + 1 :]:
+            b = prepare(codes[j], similarity)
+            udr[i, j], udr_eq2[i, j], udr[j, i], udr_eq2[j, i] = compare_both(
+                a, b, informative[i], informative[j]
             )
     np.fill_diagonal(udr, np.nan)
     np.fill_diagonal(udr_eq2, np.nan)
     return Pairs(udr, udr_eq2, informative.sum(axis=1))
+
+
+def similarity_matrix(codes_i: ArrayLike, codes_j: ArrayLike, similarity: str = "lasso") -> Matrix:
+    """Similarities of all latents of model i (rows, regressors) with all of j (columns, targets).
+
+    As the paper's Figure 5; codes are (points, latents), and a constant latent is like no other.
+    """
+    i, j = (
+        numbers(name, codes, ("row", "latent"))
+        for name, codes in (("codes_i", codes_i), ("codes_j", codes_j))
+    )
+    if len(i) != len(j):
+        raise ValueError(f"codes_j: found {len(j)} rows; {len(i)}, as codes_i, are accepted")
+    a, b = (_Side(prepare(codes[None], similarity)) for codes in (i, j))
+    return kind(similarity).similarities(_moments(a, b, _product(a, b), 0))
+
+
+def compare(
+    regressors: Prepared,
+    targets: Prepared,
+    informative_regressors: Flags,
+    informative_targets: Flags,
+) -> tuple[Matrix, Matrix]:
+    """udr and udr_eq2 (models i, models j), where i predicts j; informative is (models, latents).
+
+    A model that stands on both sides is compared with itself like any other.
+    """
+    udr, udr_eq2 = np.zeros((2, len(regressors.latents), len(targets.latents)))
+    targets_side = _Side(targets, informative_targets)
+    alike = regressors is targets and informative_regressors is informative_targets
+    for part in _parts(regressors, targets_side):
+        whole = alike and part == slice(0, len(targets.latents))  # numpy halves its own product
+        side = targets_side
+        if not whole:
+            side = _Side(regressors[part], informative_regressors[part])
+        udr[part], udr_eq2[part] = _scores(side, targets_side, _product(side, targets_side))
+    return udr, udr_eq2
+
+
+def compare_both(
+    a: Prepared, b: Prepared, informative_a: Flags, informative_b: Flags
+) -> tuple[Matrix, Matrix, Matrix, Matrix]:
+    """udr and udr_eq2 where a predicts b, (models of a, models of b), and where b predicts a,
+    (models of b, models of a)."""
+    udr_ab, eq2_ab = np.zeros((2, len(a.latents), len(b.latents)))
+    udr_ba, eq2_ba = np.zeros((2, len(b.latents), len(a.latents)))
+    side_b = _Side(b, informative_b)
+    for part in _parts(a, side_b):
+        side_a = _Side(a[part], informative_a[part])
+        product = _product(side_a, side_b)
+        udr_ab[part], eq2_ab[part] = _scores(side_a, side_b, product)
+        mirrored = np.ascontiguousarray(product.transpose(0, 2, 1))
+        udr_ba[:, part], eq2_ba[:, part] = _scores(side_b, side_a, mirrored)
+    return udr_ab, eq2_ab, udr_ba, eq2_ba
+
+
+class _Side:
+    """The informative latents of models that are compared, in one row after the other."""
+
+    def __init__(self, prepared: Prepared, informative: Flags | None = None) -> None:
+        models, latents, points = prepared.latents.shape
+        if informative is None:
+            informative = np.ones((models, latents), dtype=np.bool_)
+        if informative.shape != (models, latents) or informative.dtype != np.bool_:
+            raise ValueError(
+                f"informative: found {informative.dtype} of shape {informative.shape}; "
+                f"booleans of shape {(models, latents)} are accepted"
+            )
+        self.prepared, self.informative = prepared, informative
+        self.folds = prepared.folds()
+        self.rows = prepared.latents[informative]  # (informative latents, points)
+        self.first = np.concatenate([[0], np.cumsum(informative.sum(axis=1))])
+        own = np.einsum("mfll->mfl", prepared.grams)
+        self.squares = np.ascontiguousarray(own.transpose(1, 0, 2)[:, informative])
+        self.means = np.ascontiguousarray(prepared.means.transpose(1, 0, 2)[:, informative])
+        self.shares = np.array([part.stop - part.start for part in self.folds]) / points
+
+
+def _parts(regressors: Prepared, targets: _Side) -> Iterator[slice]:
+    """Regressors, so many at a time that their product with the targets keeps to PRODUCT_BYTES."""
+    how, (models, latents, _) = kind(regressors.similarity), regressors.latents.shape
+    if regressors.similarity != targets.prepared.similarity:
+        raise ValueError(
+            f"targets: found latents prepared for {targets.prepared.similarity}; "
+            f"for {regressors.similarity}, as the regressors, is accepted"
+        )
+    points = targets.rows.shape[1]
+    if regressors.latents.shape[2] != points:
+        raise ValueError(
+            f"targets: found {points} points; {regressors.latents.shape[2]}, as the regressors, "
+            "are accepted"
+        )
+    each = how.FOLDS * latents * max(1, len(targets.rows)) * np.dtype(how.PRODUCT).itemsize
+    step = max(1, PRODUCT_BYTES // each)
+    return (slice(start, min(start + step, models)) for start in range(0, models, step))
+
+
+def _product(regressors: _Side, targets: _Side) -> NDArray[np.floating]:
+    """X'Y / n of each fold, (folds, regressors, targets)."""
+    how, points = kind(targets.prepared.similarity), targets.rows.shape[1]
+    product = np.empty((how.FOLDS, len(regressors.rows), len(targets.rows)), dtype=how.PRODUCT)
+    for fold, part in enumerate(targets.folds):
+        x, y = (
+            side.rows[:, part].astype(how.PRODUCT, copy=False) for side in (regressors, targets)
+        )
+        np.matmul(x, y.T, out=product[fold])
+    product /= points
+    return product
+
+
+def _scores(
+    regressors: _Side, targets: _Side, product: NDArray[np.floating]
+) -> tuple[Matrix, Matrix]:
+    from metrics.strength import relative_strengths  # numba, which light commands do not need
+
+    similarities = kind(targets.prepared.similarity).similarities
+    udr, udr_eq2 = np.zeros((2, len(regressors.informative), len(targets.informative)))
+    for model in np.flatnonzero(regressors.informative.any(axis=1)).tolist():
+        found = similarities(_moments(regressors, targets, product, model))
+        udr[model], udr_eq2[model] = relative_strengths(found, targets.first)
+    return udr, udr_eq2
+
+
+def _moments(
+    regressors: _Side, targets: _Side, product: NDArray[np.floating], model: int
+) -> Moments:
+    informative = regressors.informative[model]
+    rows = slice(*regressors.first[model : model + 2])
+    return Moments(
+        regressors.prepared.grams[model][:, informative][:, :, informative],
+        product[:, rows],
+        regressors.means[:, rows],
+        targets.means,
+        targets.squares,
+        targets.first,
+        targets.shares,
+    )
 
 
 def aggregate(
@@ -132,55 +257,3 @@ def aggregate(
         comparisons[model] = len(others)
         scores[model] = np.median(pair_scores[others, model]) if len(others) else np.nan
     return scores, comparisons
-
-
-@compiled
-def relative_strength(similarity: Matrix) -> tuple[float, float]:
-    """How close a non-negative matrix is to one entry per row and column: (udr, udr_eq2)."""
-    rows, columns = similarity.shape
-    if rows == 0 or columns == 0:
-        return 0.0, 0.0
-    in_columns = _sum_of_strengths(similarity.T)
-    in_rows = _sum_of_strengths(similarity)
-    mean = (in_columns / columns + in_rows / rows) / 2
-    return mean, (in_columns + in_rows) / (rows + columns)
-
-
-@compiled
-def _sum_of_strengths(similarity: Matrix) -> float:
-    """The sum over rows of max² / sum, where 0 / 0 is 0."""
-    strengths = 0.0
-    for row in range(similarity.shape[0]):
-        total, largest = 0.0, 0.0
-        for column in range(similarity.shape[1]):
-            total += similarity[row, column]
-            largest = max(largest, similarity[row, column])
-        if total > 0.0:
-            strengths += largest * largest / total
-    return strengths
-
-
-@compiled
-def _compare(
-    grams: Matrix,
-    moments: Matrix,
-    regressors: NDArray[np.bool_],
-    targets: NDArray[np.bool_],
-    alpha: float,
-) -> tuple[Matrix, Matrix]:
-    """udr and udr_eq2 of models i with models j, restricted to informative latents.
-
-    grams (i, latents, latents) are Xi'Xi / n, moments (i, latents, j, latents) are Xi'Xj / n.
-    """
-    udr = np.empty((len(regressors), len(targets)))
-    udr_eq2 = np.empty((len(regressors), len(targets)))
-    for i in range(len(regressors)):
-        rows = np.flatnonzero(regressors[i])
-        gram = grams[i][rows][:, rows]
-        for j in range(len(targets)):
-            columns = np.flatnonzero(targets[j])
-            similarity = np.empty((len(rows), len(columns)))
-            for b in range(len(columns)):
-                similarity[:, b] = np.abs(lasso(gram, moments[i, :, j, columns[b]][rows], alpha))
-            udr[i, j], udr_eq2[i, j] = relative_strength(similarity)
-    return udr, udr_eq2

@@ -1,114 +1,203 @@
-"""UDR of a group of models: all ordered pairs once, then a ranking per pool."""
+"""UDR of pairs of models: each representation is read once, and each part of `pairs` written."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from infra.store import Store, merged_key, table_of
+from infra.store import Store, table_of
 from infra.tables import KEYS
-from metrics.udr import Pairs, aggregate, pairwise
-from tasks.settings import ComparisonOrder, Model, ranking_made_from
-from tasks.streams import stream
+from metrics.udr import Prepared, compare, compare_both, prepare
+from tasks.pairing import (
+    NOTHING,
+    Held,
+    PairPart,
+    held_models,
+    missing_parts,
+    tiles,
+    wanted_parts,
+)
+from tasks.settings import ComparisonOrder, Model, Udr
 
-KEY_NAMES = tuple(field.name for field in KEYS)
+COMPARED = "compared"
 
-
-def compare_models(name: str, models: Sequence[Model], order: ComparisonOrder) -> str:
-    """Write pairs and ranks of the trained models among these; returns `done` or `compared`."""
-    store, settings = Store(order.store), order.udr
-    kl_of = _kl_of_trained(store, models)
-    trained = sorted(
-        (model for model in models if model.id in kl_of), key=lambda m: (m.strength, m.seed)
-    )
-    made_from = ranking_made_from([model.id for model in trained], settings)
-    stands = {store.part_made_from(table, name) for table in ("pairs", "ranks")}
-    if not trained or stands == {made_from}:
-        return "done"
-    codes = np.stack([_codes(store, model) for model in trained])
-    kl = np.stack([kl_of[model.id] for model in trained])
-    pair_parts, rank_parts = [], []
-    for similarity in settings.similarities:
-        pairs = pairwise(codes, kl, similarity, settings.kl_threshold)
-        pair_parts.append(_pair_rows(trained, pairs, similarity))
-        rank_parts += [
-            _rank_rows(trained, pairs, similarity, pool, settings.p) for pool in settings.pools
-        ]
-    store.write_part("pairs", name, pa.concat_tables(pair_parts), made_from)
-    store.write_part("ranks", name, pa.concat_tables(rank_parts), made_from)
-    return "compared"
+Codes = NDArray[np.float32]
+Flags = NDArray[np.bool_]
+Keep = Callable[[PairPart, pa.Table], None]
 
 
-def _kl_of_trained(store: Store, models: Sequence[Model]) -> dict[str, NDArray[np.float64]]:
-    wanted = [model.id for model in models] + [merged_key(c) for c in {m.cell for m in models}]
-    rows = store.read("models", ["model_id", "status", "kl_per_latent"], wanted).to_pylist()
+def compare_tile(models: Sequence[Model], order: ComparisonOrder) -> str:
+    """Write what is missing of the parts of a tile.
+
+    Returns `compared`, or the ids of the models whose representations cannot be read: what there
+    is of the others is written.
+    """
+    store, udr = Store(order.store), order.udr
+    wanted = set(order.cells)
+    parts = [part for part in wanted_parts(models, udr) if part.cells in wanted]
+
+    def write(part: PairPart, rows: pa.Table) -> None:
+        store.write_part("pairs", part.name, rows, part.made_from(udr.kl_threshold))
+
+    return " ".join(compare_parts(store, parts, udr, write)) or COMPARED
+
+
+def compare_parts(store: Store, parts: Sequence[PairPart], udr: Udr, keep: Keep) -> list[str]:
+    """Compute parts of which something is missing; returns ids of unreadable representations."""
+    there = {part.name: held_models(store, part, udr.kl_threshold) for part in parts}
+    missing = [part for part in parts if part.missing(there[part.name])]
+    cells: dict[str, dict[str, Model]] = {}
+    for model in (model for part in missing for model in part.models):
+        cells.setdefault(model.cell, {})[model.id] = model
+    needed = [model for found in cells.values() for model in found.values()]
+    informative = {i: kl > udr.kl_threshold for i, kl in kl_of_trained(store, needed).items()}
+    similarities = list(dict.fromkeys(part.similarity for part in missing))
+    lost: set[str] = set()
+    ready: dict[str, _Cell] = {}
+    raw: dict[str, _Raw] = {}  # kept where it is prepared again, for another similarity
+    for cell, found in cells.items():
+        codes = {i: read for i, m in found.items() if (read := codes_of(store, m)) is not None}
+        lost |= found.keys() - codes.keys()
+        if codes:
+            one = _Raw(list(codes), np.stack(list(codes.values())))
+            ready[cell] = _Cell(one, similarities[0], informative)
+            if len(similarities) > 1:
+                raw[cell] = one
+    for similarity in similarities:
+        if similarity != similarities[0]:
+            ready.clear()
+            ready.update({c: _Cell(one, similarity, informative) for c, one in raw.items()})
+        for whole in (part for part in missing if part.similarity == similarity):
+            part = whole.without(lost)
+            if part.one and part.other and part.missing(there[part.name]):
+                keep(part, _compared(store, part, there[part.name], ready))
+    return sorted(lost)
+
+
+def compare_here(
+    store: Store, models: Sequence[Model], udr: Udr
+) -> tuple[dict[str, pa.Table], set[str]]:
+    """Parts, by name, of which the store lacks something, computed in this process and not kept,
+    and the ids of models whose representations cannot be read."""
+    beside: dict[str, pa.Table] = {}
+    lost: set[str] = set()
+
+    def keep(part: PairPart, rows: pa.Table) -> None:
+        beside[part.name] = rows
+
+    while True:
+        readable = [model for model in models if model.id not in lost]
+        found: list[str] = []
+        for tile in tiles(missing_parts(store, readable, udr)):
+            found += compare_parts(store, tile, udr, keep)
+        if not found:
+            return beside, lost
+        lost.update(found)
+
+
+def kl_of_trained(store: Store, models: Sequence[Model]) -> dict[str, NDArray[np.float64]]:
+    """KL per latent, by id, of those of the models that are trained."""
+    cells: dict[str, set[str]] = {}
+    for model in models:
+        cells.setdefault(model.cell, set()).add(model.id)
+    wanted, keys = set().union(*cells.values()), store.keys_of("models", cells)
+    rows = store.read("models", ["model_id", "status", "kl_per_latent"], keys).to_pylist()
     return {
         row["model_id"]: np.array(row["kl_per_latent"], dtype=np.float64)
         for row in rows
-        if row["status"] == "trained"
+        if row["status"] == "trained" and row["model_id"] in wanted
     }
 
 
-def _codes(store: Store, model: Model) -> NDArray[np.float32]:
+def codes_of(store: Store, model: Model) -> Codes | None:
+    """A model's means (points, latents); none if they are missing, damaged or not numbers."""
     means = store.read("representations", ["mean"], [model.id])["mean"].combine_chunks()
     if not len(means):
-        raise LookupError(f"representation of model {model.id} is missing or damaged")
-    flat: NDArray[np.float32] = means.flatten().to_numpy()
-    return flat.reshape(len(means), model.latents)
+        return None
+    flat: Codes = means.flatten().to_numpy()
+    return flat.reshape(len(means), model.latents) if np.isfinite(flat).all() else None
 
 
-def _pair_rows(models: Sequence[Model], pairs: Pairs, similarity: str) -> pa.Table:
-    """Rows of all ordered pairs, target after target."""
-    n = len(models)
-    regressor, target = np.nonzero(~np.eye(n, dtype=bool))
-    ids = np.array([model.id for model in models], dtype=object)
+@dataclass(frozen=True)
+class _Raw:
+    """Ids and codes (models, points, latents) of what can be read of a cell."""
+
+    ids: list[str]
+    codes: Codes
+
+
+class _Cell:
+    """The same, prepared for one similarity."""
+
+    def __init__(self, raw: _Raw, similarity: str, informative: dict[str, Flags]) -> None:
+        self._place = {model_id: place for place, model_id in enumerate(raw.ids)}
+        self._prepared = prepare(raw.codes, similarity)
+        self._informative = np.stack([informative[model_id] for model_id in raw.ids])
+
+    def some(self, models: Sequence[Model]) -> tuple[Prepared, Flags]:
+        places = [self._place[model.id] for model in models]
+        if places == list(range(len(self._place))):
+            return self._prepared, self._informative
+        kept = {
+            name: getattr(self._prepared, name)[places] for name in ("latents", "grams", "means")
+        }
+        return replace(self._prepared, **kept), self._informative[places]
+
+
+def _compared(store: Store, part: PairPart, there: Held, ready: Mapping[str, _Cell]) -> pa.Table:
+    """The part's rows: those it has already, and the missing ones computed."""
+    models = part.models
+    place = {model.id: index for index, model in enumerate(models)}
+    scores = np.full((2, len(models), len(models)), np.nan)  # udr, udr_eq2 of regressor, target
+    if there != NOTHING:
+        put_pairs(store.read("pairs", keys=[part.name]), place, scores)
+    for one, other in part.missing(there):
+        rows, columns = ([place[model.id] for model in side] for side in (one, other))
+        a, of_a = ready[one[0].cell].some(one)
+        if one == other:
+            scores[:, np.array(rows)[:, None], columns] = compare(a, a, of_a, of_a)
+            continue
+        b, of_b = ready[other[0].cell].some(other)
+        found = compare_both(a, b, of_a, of_b)
+        scores[:, np.array(rows)[:, None], columns] = found[:2]
+        scores[:, np.array(columns)[:, None], rows] = found[2:]
+    itself = range(len(models))
+    scores[:, itself, itself] = np.nan
+    return _pair_rows(models, scores, part.similarity)
+
+
+def put_pairs(rows: pa.Table, place: dict[str, int], scores: NDArray[np.float64]) -> None:
+    """Put rows of `pairs` at the places of their models in (udr, udr_eq2), models × models."""
+    ids = pa.array(list(place), pa.string())
+    found = [pc.index_in(rows[name], ids) for name in ("regressor_id", "model_id")]
+    known = pc.and_(*(pc.is_valid(index) for index in found))
+    regressor, target = (index.filter(known).to_numpy() for index in found)
+    for formula, name in enumerate(("udr", "udr_eq2")):
+        scores[formula, regressor, target] = rows[name].filter(known).to_numpy()
+
+
+def _pair_rows(models: Sequence[Model], scores: NDArray[np.float64], similarity: str) -> pa.Table:
+    """A row per ordered pair that was compared, target after target."""
+    target, regressor = np.nonzero(~np.isnan(scores[0].T))
+    keys = key_columns(models)
     return table_of(
         "pairs",
         {
-            **_keys([models[j] for j in target.tolist()]),
-            "regressor_id": pa.array(ids[regressor], pa.string()),
+            **{name: column.take(pa.array(target)) for name, column in keys.items()},
+            "regressor_id": keys["model_id"].take(pa.array(regressor)),
             "similarity": similarity,
-            "udr": pairs.udr[regressor, target],
-            "udr_eq2": pairs.udr_eq2[regressor, target],
+            "udr": scores[0, regressor, target],
+            "udr_eq2": scores[1, regressor, target],
         },
     )
 
 
-def _rank_rows(
-    models: Sequence[Model], pairs: Pairs, similarity: str, pool: str, p: int | None
-) -> pa.Table:
-    """Every model's rank score within its pool."""
-    collapsed = pairs.informative == 0
-    udr, eq2 = np.full((2, len(models)), np.nan)
-    comparisons = np.zeros(len(models), dtype=np.int64)
-    pools = np.array([model.cell if pool == "cell" else "" for model in models])
-    for name in np.unique(pools):
-        members = np.flatnonzero(pools == name)
-        square = np.ix_(members, members)
-        for values, scores in ((pairs.udr, udr), (pairs.udr_eq2, eq2)):
-            draws = stream("udr", models[0].data, models[0].method, pool, name, similarity)
-            scores[members], comparisons[members] = aggregate(
-                values[square], collapsed[members], p, draws
-            )
-    return table_of(
-        "ranks",
-        {
-            **_keys(models),
-            "similarity": similarity,
-            "pool": pool,
-            "p": p or 0,
-            "udr": pa.array(udr, from_pandas=True),
-            "udr_eq2": pa.array(eq2, from_pandas=True),
-            "informative": pairs.informative,
-            "comparisons": comparisons,
-            "collapsed": collapsed,
-        },
-    )
-
-
-def _keys(models: Sequence[Model]) -> dict[str, list[object]]:
+def key_columns(models: Sequence[Model]) -> dict[str, pa.Array]:
+    """The columns that every table begins with, a row per model."""
     rows = [model.keys for model in models]
-    return {name: [row[name] for row in rows] for name in KEY_NAMES}
+    return {field.name: pa.array([row[field.name] for row in rows], field.type) for field in KEYS}

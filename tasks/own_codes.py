@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from data.reading import reading
 from infra.errors import WrongInput
 from metrics.arrays import numbers, whole_numbers
 
+NAMES = ("codes", "factors", "factor_names")
 READABLE = "an .npz, .h5, .hdf5 or .parquet file with codes and factors"
 
 
@@ -28,7 +30,12 @@ class OwnCodes:
 
 def read_codes(path: Path) -> OwnCodes:
     """The arrays of a file, or a WrongInput that names what is wrong with it."""
-    readers = {".npz": _npz, ".h5": _hdf5, ".hdf5": _hdf5, ".parquet": _parquet}
+    readers: dict[str, Callable[[Path], dict[str, Any]]] = {
+        ".npz": lambda path: npz(path, NAMES),
+        ".h5": lambda path: hdf5_file(path, NAMES),
+        ".hdf5": lambda path: hdf5_file(path, NAMES),
+        ".parquet": _parquet,
+    }
     reader = readers.get(path.suffix.lower())
     if reader is None or not path.is_file():
         raise WrongInput("FILE", str(path), READABLE)
@@ -42,7 +49,7 @@ def read_codes(path: Path) -> OwnCodes:
         factors = whole_numbers("factors", found["factors"], ("row", "factor"))
     except ValueError as error:
         field, _, rest = str(error).partition(": found ")
-        raise WrongInput(f"{path.name}, {field}", *_halves(rest)) from None
+        raise WrongInput(f"{path.name}, {field}", *halves(rest)) from None
     if len(codes) != len(factors):
         found_rows = f"{len(factors)} rows of factors"
         raise WrongInput(f"{path.name}, factors", found_rows, f"{len(codes)}, as codes has")
@@ -55,24 +62,25 @@ def read_codes(path: Path) -> OwnCodes:
     return OwnCodes(codes, factors, names)
 
 
-def _halves(text: str) -> tuple[str, str]:
+def halves(text: str) -> tuple[str, str]:
     """`1.5; integers are accepted (...)` as what was found and what is accepted."""
     found, _, accepted = text.partition("; ")
-    return found, accepted.replace(" is accepted", "").replace(" are accepted", "")
+    return found, accepted.replace(" is accepted", "").replace(" are accepted", "").rstrip(",")
 
 
-def _npz(path: Path) -> dict[str, Any]:
+def npz(path: Path, names: Sequence[str]) -> dict[str, Any]:
+    """The arrays of these names that there are."""
     there = npy.arrays(path)
-    wanted = [name for name in ("codes", "factors", "factor_names") if name in there]
-    return {name: npy.stored(path, name).whole() for name in wanted}
+    return {name: npy.stored(path, name).whole() for name in names if name in there}
 
 
-def _hdf5(path: Path) -> dict[str, Any]:
+def hdf5_file(path: Path, names: Sequence[str]) -> dict[str, Any]:
+    """Likewise; names of things, the last, may also be an attribute."""
     with hdf5.opened(path) as file:
-        stored = {name: hdf5.stored(file, name) for name in ("codes", "factors", "factor_names")}
+        stored = {name: hdf5.stored(file, name) for name in names}
         found = {name: one[()] for name, one in stored.items() if one is not None}
-        named = file.attrs.get("factor_names")
-        return {**({} if named is None else {"factor_names": named}), **found}
+        named = file.attrs.get(names[-1])
+        return {**({} if named is None else {names[-1]: named}), **found}
 
 
 def _parquet(path: Path) -> dict[str, Any]:

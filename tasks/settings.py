@@ -118,13 +118,25 @@ def images_per_model(settings: Metrics, factor_sizes: Sequence[int]) -> int:
     return tables + in_all_groups + set_to_values
 
 
+Pool = Literal["cell", "method", "data"]
+
+
 class Udr(Settings):
     """Comparisons without labels; the defaults are those of Duan et al. 2020 and their code."""
 
-    similarities: tuple[Literal["lasso"], ...] = ("lasso",)
-    pools: tuple[Literal["cell", "method"], ...] = ("cell", "method")
+    similarities: tuple[str, ...] = ("lasso",)
+    pools: tuple[Pool, ...] = ("cell", "method")
     p: Positive | None = None
+    seeds_per_cell: Positive | None = None  # in the pools method and data; the paper's A2A: 10
     kl_threshold: Annotated[float, Field(ge=0)] = 0.01
+
+    @field_validator("similarities")
+    @classmethod
+    def _similarities_exist(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            if name not in metrics.SIMILARITIES:
+                raise WrongInput("udr.similarities", name, one_of(metrics.SIMILARITIES, name))
+        return names
 
     @field_validator("similarities", "pools")
     @classmethod
@@ -237,10 +249,14 @@ class ScoringOrder:
 
 @dataclass(frozen=True)
 class ComparisonOrder:
-    """How to compare, and where the models lie."""
+    """How to compare, and where the models lie.
+
+    With cells: the pairs of models of these pairs of cells. Without: the rankings.
+    """
 
     store: str
     udr: Udr
+    cells: tuple[tuple[str, str], ...] = ()
 
 
 def ranking_made_from(model_ids: Sequence[str], udr: Udr) -> str:

@@ -15,13 +15,17 @@ from infra.store import Store
 from tasks.report import colours, names, panels, published
 from tasks.report.agreement import ENOUGH
 from tasks.report.canvas import limits
+from tasks.report.choices import chosen_strengths
+from tasks.report.fewer import COMPARISONS, DRAWS, curves, fewer_rows
 from tasks.report.figures import CROWD
 from tasks.report.frames import DATA_SET, Frames, read_frames
 from tasks.report.marks import legend_marker, mark
 from tasks.report.overview import overview
-from tasks.report.papers import comparisons
+from tasks.report.papers import COMPARABLE_SOURCES, comparisons
 from tasks.report.plan import COMPARABLE_STEPS, PAPERS_STEPS, Plan, plan_of
 from tasks.report.portraits import choose, portraits
+from tasks.report.quality import disentanglement, quality, switched_off
+from tasks.report.ranked import rankings
 from tasks.report.references import references
 from tasks.report.strips import POINTS_PER_CELL
 from tasks.report.tables import (
@@ -55,6 +59,8 @@ def context(store: Store, plan: Plan, frames: Frames) -> dict[str, Any]:
     methods = list(looks)
     udr = _main_ranking(wide, shown)
     metrics = [column for column in shown if not column.is_udr]
+    beside = plan.comparable and bool(wide["source"].isin(COMPARABLE_SOURCES).all())
+    fewer = curves(store, frames, wide, shown, udr.name) if udr else []
     return {
         "plan": plan,
         "frames": frames,
@@ -74,6 +80,16 @@ def context(store: Store, plan: Plan, frames: Frames) -> dict[str, Any]:
         "distributions": panels.distributions(wide, shown, looks),
         "scatters": panels.udr_scatters(wide, udr, shown, looks) if udr else [],
         "agreements": agreements(wide, shown, methods) if udr else [],
+        "rankings": rankings(wide, shown, udr) if udr else [],
+        "beside": beside,
+        "quality": quality(wide, shown, beside) if udr and metrics else [],
+        "fewer": fewer,
+        "fewer_rows": fewer_rows(fewer, beside),
+        "fewer_panels": panels.fewer_comparisons(fewer, _drawn(shown), looks),
+        "comparisons_asked": COMPARISONS,
+        "draws": DRAWS,
+        "switched_off": switched_off(wide, plan.latents),
+        "choices": chosen_strengths(wide, shown) if udr else None,
         "curves": panels.training_curves(curve_summary(frames), looks),
         "portraits": [(c, portraits(store, c, wide, shown)) for c in choose(wide, udr)],
         "informative": INFORMATIVE if plan.kl_threshold is None else plan.kl_threshold,
@@ -91,6 +107,12 @@ def context(store: Store, plan: Plan, frames: Frames) -> dict[str, Any]:
 def _main_ranking(wide: pd.DataFrame, shown: list[Column]) -> Column | None:
     """The ranking that figures and pictures use: the first that ranks anything."""
     return next((c for c in shown if c.is_udr and wide[c.key].notna().any()), None)
+
+
+def _drawn(shown: list[Column]) -> list[Column]:
+    """The metrics whose curves are drawn: four at most, the paper's if they are there."""
+    metrics = disentanglement(shown)
+    return sorted(metrics, key=lambda metric: metric.name not in published.FOUR)[:4]
 
 
 @lru_cache(maxsize=1)

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import pandas as pd
 
 from tasks.report.agreement import spearman
+from tasks.report.bands import bands_plot, bands_scale
 from tasks.report.canvas import Drawing, limits
 from tasks.report.colours import Look
+from tasks.report.fewer import Curve
 from tasks.report.figures import curve_plot, scatter_plot
 from tasks.report.frames import DATA_SET, groups
 from tasks.report.names import data_name, method_name, number, strength_text, symbol
@@ -81,6 +83,42 @@ def udr_scatters(
                 panels.append(Panel(metric.title, agreement, about, drawing))
         found.append(PanelGroup(data, source, tuple(panels)))
     return [group for group in found if group.panels]
+
+
+def fewer_comparisons(
+    curves: Sequence[Curve], metrics: Sequence[Column], looks: Mapping[str, Look]
+) -> list[PanelGroup]:
+    """How well UDR of few comparisons agrees with these metrics; a single point is no curve."""
+    drawn = [curve for curve in curves if curve.metric in metrics and len(curve.p) > 1]
+    scale = bands_scale(drawn)
+    found: dict[tuple[str, str], dict[Column, list[Curve]]] = {}
+    for curve in drawn:
+        of_data = found.setdefault((curve.data, curve.source), {})
+        of_data.setdefault(curve.metric, []).append(curve)
+    return [
+        PanelGroup(
+            *(data, source),
+            tuple(
+                Panel(
+                    metric.title,
+                    "",
+                    f"Rank correlation of UDR and {metric.title} on {data_name(data)}: "
+                    + "; ".join(_from_to(curve) for curve in of_metric)
+                    + ".",
+                    bands_plot(of_metric, scale, looks, f"fewer {data} {source} {metric.key}"),
+                )
+                for metric, of_metric in by_metric.items()
+            ),
+        )
+        for (data, source), by_metric in found.items()
+    ]
+
+
+def _from_to(curve: Curve) -> str:
+    return (
+        f"{method_name(curve.method)}, {curve.ranking.title}: {number(curve.mean[0], 2)} with "
+        f"{curve.p[0]} comparisons, {number(curve.everyone, 2)} with all"
+    )
 
 
 def training_curves(curves: pd.DataFrame, looks: Mapping[str, Look]) -> list[PanelGroup]:

@@ -40,6 +40,7 @@ class Portrait:
     strength: float
     seed: int
     collapsed: bool
+    informative: int | None
     kl: float
     scores: tuple[tuple[str, str], ...]
     traversal: Picture | None
@@ -81,7 +82,9 @@ def portraits(
     store: Store, choice: Choice, wide: pd.DataFrame, shown: Sequence[Column]
 ) -> list[Portrait]:
     """The chosen models with their pictures, which are read only now: a study has gigabytes."""
-    ranking_first = sorted(shown, key=lambda column: not column.is_udr)
+    of_data = wide[(wide["data"] == choice.data) & (wide["source"] == choice.source)]
+    known = [column for column in shown if of_data[column.key].notna().any()]
+    ranking_first = sorted(known, key=lambda column: not column.is_udr)
     found = []
     for role, model_id in choice.models:
         row = wide.loc[wide["model_id"] == model_id].iloc[0]
@@ -93,12 +96,16 @@ def portraits(
         found.append(
             Portrait(
                 *(role, model_id, row["method"], float(row["strength"]), int(row["seed"])),
-                *(bool(row["collapsed"]), float(row["kl"])),
+                *(bool(row["collapsed"]), _count(row["informative"]), float(row["kl"])),
                 tuple((c.title, number(float(row[c.key]))) for c in ranking_first),
                 *(kinds.get("traversal"), kinds.get("reconstruction")),
             )
         )
     return found
+
+
+def _count(value: float) -> int | None:
+    return None if pd.isna(value) else int(value)
 
 
 def _picture(row: dict[str, Any]) -> Picture | None:

@@ -90,3 +90,29 @@ UDR_WITH_MIG = {
     ("shapes3d", "beta_tcvae", "spearman", "cell"): 0.81,
     ("shapes3d", "beta_tcvae", "spearman", "method"): 0.75,
 }
+# D, appendix A.6 and Table 7: the supervised metrics that it takes
+FOUR = ("beta_vae", "factor_vae", "mig", "dci")
+# D, Table 7: mean rank correlation of UDR with the four, and its deviation: (similarity, pool)
+UDR_WITH_FOUR = {
+    ("lasso", "cell"): (0.54, 0.06),
+    ("lasso", "method"): (0.60, 0.11),
+    ("spearman", "cell"): (0.53, 0.07),
+    ("spearman", "method"): (0.59, 0.10),
+}
+FOUR_AGREE = (0.67, 0.2)  # D, Table 7: of the four with each other
+# D, section 5 and appendix A.8: mean rank correlation with fairness, of UDR with the lasso within
+# a cell, and of the supervised metrics
+UDR_WITH_FAIRNESS, FOUR_WITH_FAIRNESS = 0.8, 0.72
+SWITCHED_OFF = (2.95, 1.97)  # D, appendix A.10: of 10 latents, mean and deviation over models
+# D, Table 2: rank correlation with the BetaVAE metric, dSprites and β-VAE, by comparisons per model
+FEWER_COMPARISONS = {
+    5: (0.51, 0.07),
+    10: (0.57, 0.03),
+    15: (0.57, 0.05),
+    20: (0.60, 0.03),
+    25: (0.59, 0.03),
+    30: (0.61, 0.02),
+    35: (0.61, 0.02),
+    40: (0.61, 0.01),
+    45: (0.61, 0.01),
+}

@@ -16,7 +16,8 @@ from tasks.report.plan import Plan
 # Pools from the fairest for choosing a model to the least. Duan et al. 2020, section 4: comparing
 # over all strengths is preferable for choosing models, within one strength for choosing strengths.
 POOL_ORDER = ("method", "data", "cell")
-DIRECTIONLESS = frozenset({"fairness", "jemmig", "unsupervised"})  # more is not simply better
+LESS_IS_BETTER = frozenset({"fairness", "jemmig"})  # but not simply: a collapsed model is fair
+DIRECTIONLESS = frozenset({"unsupervised"})
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,16 @@ class Column:
     title: str
     is_udr: bool
     pool: str = ""
-    more_is_better: bool = True
+    direction: int = 1  # -1 where less is better, 0 where neither is
+
+    @property
+    def more_is_better(self) -> bool:
+        return self.direction > 0
+
+    @property
+    def name(self) -> str:
+        """Of a metric, its name; of a ranking, its similarity."""
+        return self.key.split(" ", 1)[1].removesuffix(f" {self.pool}" if self.is_udr else "")
 
 
 @dataclass(frozen=True)
@@ -97,9 +107,7 @@ def columns(frames: Frames, plan: Plan) -> list[Column]:
     present = list(frames.scores["metric"].unique())
     named = [name for name in plan.metrics if name in present]
     metrics = [*named, *sorted(set(present) - set(named))]
-    found = [
-        Column(f"metric {m}", metric_name(m), False, "", m not in DIRECTIONLESS) for m in metrics
-    ]
+    found = [Column(f"metric {m}", metric_name(m), False, "", _direction(m)) for m in metrics]
     pairs = frames.ranks[["similarity", "pool"]].drop_duplicates().itertuples(index=False)
     rankings = [(str(row.similarity), str(row.pool)) for row in pairs]
     alone = len({similarity for similarity, _ in rankings}) == 1
@@ -110,12 +118,16 @@ def columns(frames: Frames, plan: Plan) -> list[Column]:
     ]
 
 
+def _direction(metric: str) -> int:
+    return 0 if metric in DIRECTIONLESS else -1 if metric in LESS_IS_BETTER else 1
+
+
 def _pool_place(pool: str) -> int:
     return POOL_ORDER.index(pool) if pool in POOL_ORDER else len(POOL_ORDER)
 
 
 def per_model(frames: Frames) -> pd.DataFrame:
-    """One row per trained model: its keys, a column per score, and whether it collapsed."""
+    """One row per trained model: keys, a column per score, collapsed, informative latents."""
     metrics = frames.scores.pivot(index="model_id", columns="metric", values="value")
     metrics.columns = pd.Index([f"metric {name}" for name in metrics.columns])
     named = frames.ranks.assign(
@@ -124,7 +136,9 @@ def per_model(frames: Frames) -> pd.DataFrame:
     udr = named.pivot(index="model_id", columns="key", values="udr")
     dead = frames.ranks.loc[frames.ranks["collapsed"].eq(True), "model_id"]
     wide = frames.trained.join(metrics, on="model_id").join(udr, on="model_id")
-    return wide.assign(collapsed=wide["model_id"].isin(dead))
+    counts = frames.ranks.drop_duplicates("model_id").set_index("model_id")["informative"]
+    informative = wide["model_id"].map(counts).astype(float)
+    return wide.assign(collapsed=wide["model_id"].isin(dead), informative=informative)
 
 
 def cell_rows(frames: Frames, wide: pd.DataFrame, shown: Sequence[Column]) -> list[CellRow]:
@@ -196,10 +210,19 @@ def unscored(frames: Frames) -> list[Unscored]:
     return found
 
 
+def turned(wide: pd.DataFrame, shown: Sequence[Column]) -> pd.DataFrame:
+    """The scores, with the sign turned where less is better."""
+    return wide.assign(**{c.key: -wide[c.key] for c in shown if c.direction < 0})
+
+
 def agreements(
     wide: pd.DataFrame, shown: Sequence[Column], methods: Sequence[str]
 ) -> list[AgreementRow]:
-    """Rank correlations of every ranking with every metric, per data set."""
+    """Rank correlations of every ranking with every metric, per data set.
+
+    Positive means agreement: where less is better the sign is turned.
+    """
+    wide = turned(wide, shown)
     found = []
     for (data, source), rows in groups(wide, DATA_SET):
         by_method = {method: part for (method,), part in groups(rows, ["method"])}
@@ -212,7 +235,8 @@ def agreements(
                     for method in methods
                 )
                 overall = spearman(rows[udr.key], rows[metric.key])
-                found.append(AgreementRow(data, source, udr, metric, overall, per_method))
+                if overall.n:
+                    found.append(AgreementRow(data, source, udr, metric, overall, per_method))
     return found
 
 

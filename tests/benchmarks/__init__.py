@@ -10,7 +10,7 @@ from importlib import import_module
 
 BENCHMARKS: tuple[str, ...] = (
     *("orchestration", "data", "training", "encoding"),
-    *("scores", "trees", "evaluation", "metrics"),
+    *("scores", "trees", "evaluation", "udr", "metrics"),
 )
 
 

@@ -34,7 +34,10 @@ def test_every_command_stands_in_the_documentation(command: str) -> None:
 SLOW = ("torch", "prefect", "ray", "pytorch_lightning", "sklearn", "pandas", "matplotlib", "numba")
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["plan", "locatello-2019"], ["status", "STORE"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["rank", "--help"], ["plan", "locatello-2019"], ["status", "STORE"]],
+)
 def test_light_commands_import_nothing_heavy(arguments: list[str], undisturbed: Path) -> None:
     arguments = [str(undisturbed) if word == "STORE" else word for word in arguments]
     script = (
@@ -69,6 +72,9 @@ def test_light_commands_import_nothing_heavy(arguments: list[str], undisturbed: 
         (["run", "smoke", "--set", "methods.beta_vae=[.nan]"], ["methods.beta_vae.0", "finite"]),
         (["run", "smoke", "--set", "data=[dsprite]"], ["data", "did you mean dsprites?"]),
         (["run", "smoke", "--set", "metrics=[mgi]"], ["metrics.names", "did you mean mig?"]),
+        (["run", "smoke", "--set", "udr.similarities=[laso]"], ["udr.similarities", "lasso?"]),
+        (["run", "smoke", "--set", "udr.pools=[cells]"], ["udr.pools.0", "'cells'", "'method'"]),
+        (["run", "smoke", "--set", "udr.seeds_per_cell=0"], ["udr.seeds_per_cell", "found 0"]),
         (["run", "smoke", "--set", "training.stepz=3"], ["training.stepz", "did you mean steps?"]),
         (["run", "smoke", "--set", "training.steps=1.5"], ["training.steps", "1.5", "integer"]),
         (["run", "smoke", "--set", "training=3"], ["training", "found 3", "a mapping"]),

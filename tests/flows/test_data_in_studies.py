@@ -106,6 +106,8 @@ def test_own_pictures_are_trained_ranked_and_scored_as_far_as_they_can_be(
     assert set(by_data(store, "ranks", "udr")) == {"pictures", "bars"}
     page = (store / "report" / "index.html").read_text(encoding="utf-8")
     assert "the pictures have no factors" in page and "your own data" in page
+    for shown in ("2 ranked models", "Traversal of the best model on pictures with β-VAE"):
+        assert shown in page, "what has no labels is ranked and shown"
 
     before = Store(store).read("models").to_pylist()
     again = tolstoy("run", spec, "--store", store)

@@ -8,10 +8,20 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from infra.runtime import PER_CORE, WORKER, Stopped, Workers, quieten, running_workers
+from infra.runtime import (
+    BLAS_KERNELS,
+    PER_CORE,
+    WORKER,
+    Stopped,
+    Workers,
+    blas_kernels,
+    quieten,
+    running_workers,
+)
 from tests.processes import descendants
 
 
@@ -21,8 +31,8 @@ def double(number: int) -> int:
     return 2 * number
 
 
-def environment() -> dict[str, str]:
-    return {name: os.environ.get(name, "") for name in WORKER}
+def environment(names: tuple[str, ...]) -> dict[str, str]:
+    return {name: os.environ.get(name, "") for name in names}
 
 
 def die(number: int) -> int:
@@ -85,8 +95,51 @@ def test_several_threads_share_the_window(workers: Workers) -> None:
 
 
 def test_workers_are_single_threaded_and_keep_their_memory(workers: Workers) -> None:
-    ((_, found),) = workers.map(environment, [()])
+    ((_, found),) = workers.map(environment, [(tuple(WORKER),)])
     assert found == WORKER
+
+
+FLAGS = "avx2 avx512f avx512dq avx512bw avx512vl avx512cd"
+
+
+@pytest.mark.parametrize(
+    ("machine", "flags", "expected"),
+    [
+        ("x86_64", FLAGS, {BLAS_KERNELS: "SkylakeX"}),
+        ("x86_64", FLAGS.replace(" avx512vl", ""), {}),
+        ("x86_64", FLAGS.replace("avx512dq", "avx512_dq"), {}),
+        ("aarch64", FLAGS, {}),
+    ],
+)
+def test_numpy_uses_avx_512_where_the_machine_has_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, machine: str, flags: str, expected: object
+) -> None:
+    monkeypatch.delenv(BLAS_KERNELS, raising=False)
+    monkeypatch.setattr("platform.machine", lambda: machine)
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text(f"processor\t: 0\nmodel name\t: X avx512f\nflags\t\t: fpu {flags}\n\n")
+    assert blas_kernels(cpuinfo) == expected
+    assert blas_kernels(tmp_path / "missing") == {}
+    monkeypatch.setenv(BLAS_KERNELS, "Haswell")
+    assert blas_kernels(cpuinfo) == {}, "a user's own setting wins"
+
+
+def test_machines_of_a_cluster_choose_their_own_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    import ray
+
+    given: list[dict[str, str]] = []
+
+    def init(*_: object, runtime_env: dict[str, dict[str, str]], **__: object) -> None:
+        given.append(runtime_env["env_vars"])
+
+    monkeypatch.setattr(ray, "init", init)
+    monkeypatch.setattr(ray, "cluster_resources", lambda: {"CPU": 1.0})
+    monkeypatch.setattr(ray, "shutdown", lambda: None)
+    monkeypatch.setitem(WORKER, BLAS_KERNELS, "SkylakeX")
+    for address in ("auto", None):
+        with running_workers(address, count=1):
+            pass
+    assert [BLAS_KERNELS in variables for variables in given] == [False, True]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems tell sockets to root only")

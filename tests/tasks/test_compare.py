@@ -1,3 +1,7 @@
+"""Pairs and rankings of a small store against scikit-learn, and what is computed when."""
+
+import itertools
+from collections import Counter
 from dataclasses import replace
 from statistics import median
 
@@ -6,8 +10,11 @@ import pytest
 from sklearn.linear_model import Lasso
 
 from infra.store import Store
-from tasks.compare import compare_models
+from tasks import compare
+from tasks.compare import compare_here, compare_tile, kl_of_trained
 from tasks.outcome import write_outcome
+from tasks.pairing import missing_parts, tiles
+from tasks.ranking import rank_models, rankings
 from tasks.settings import ComparisonOrder, Model, Udr
 
 POINTS, LATENTS = 80, 3
@@ -15,37 +22,53 @@ FIRST = Model(
     *("dsprites", "redrawn", "beta_vae", 4.0, 0, "paper", LATENTS, 50, 4),
     *(1e-3, 0.9, 0.999, 1e-8, "float32"),
 )
-MODELS = [replace(FIRST, strength=s, seed=seed) for s in (4.0, 16.0) for seed in (0, 1)]
+MODELS = [
+    replace(FIRST, method=method, strength=s, seed=seed)
+    for method, s in (("beta_vae", 4.0), ("beta_vae", 16.0), ("factor_vae", 4.0))
+    for seed in (0, 1)
+]
 KL = (1.5, 0.2, 0.005)  # the last is below the threshold
-GROUP = "dsprites-beta_vae"
+GROUP = "dsprites"
+ALL = {"pools": ("cell", "method", "data")}
 
 
-def order(store: Store, **settings) -> ComparisonOrder:
-    return ComparisonOrder(store.uri, Udr(**settings))
+def compare_models(store: Store, models: list[Model], most: int = 400, **settings) -> list[str]:
+    """What a run does with the trained models of a data set; returns the missing parts."""
+    udr = Udr(**{**ALL, **settings})
+    known = kl_of_trained(store, models)
+    trained = [model for model in models if model.id in known]
+    missing = missing_parts(store, trained, udr)
+    for tile in tiles(missing, most):
+        cells = tuple({part.cells for part in tile})
+        inside = [model for model in trained if any(model.cell in pair for pair in cells)]
+        assert compare_tile(inside, ComparisonOrder(store.uri, udr, cells)) == "compared"
+    if trained:
+        assert rank_models(GROUP, trained, ComparisonOrder(store.uri, udr)) == "ranked"
+    return [part.name for part in missing]
 
 
 def codes_of(model: Model) -> np.ndarray:
     """Mixtures of three signals, other ones for every model."""
     signals = np.random.default_rng(0).normal(size=(POINTS, LATENTS))
-    mine = np.random.default_rng(int(model.strength) * 10 + model.seed)
+    mine = np.random.default_rng([len(model.method), int(model.strength), model.seed])
     mixed = signals @ mine.normal(size=(LATENTS, LATENTS)) + 0.1 * mine.normal(size=signals.shape)
     return mixed.astype(np.float32)
 
 
-def put(store: Store, model: Model, kl=KL, status="trained") -> None:
+def put(store: Store, model: Model, kl=KL, status="trained", codes=None) -> None:
     if status == "trained":
-        codes = codes_of(model).tolist()
+        rows = (codes_of(model) if codes is None else codes).tolist()
         store.write_part(
             "representations",
             model.id,
-            {**model.keys, "row": np.arange(POINTS), "mean": codes, "logvar": codes},
+            {**model.keys, "row": np.arange(POINTS), "mean": rows, "logvar": rows},
         )
     write_outcome(model, store, status, kl_per_latent=[list(kl) if status == "trained" else []])
 
 
 @pytest.fixture
 def store(tmp_path) -> Store:
-    store = Store(tmp_path)
+    store = Store(tmp_path / "store")
     for model in MODELS:
         put(store, model)
     return store
@@ -65,6 +88,15 @@ def ranks(store: Store, pool: str) -> dict[str, dict[str, object]]:
     return found
 
 
+def times(store: Store) -> dict[str, int]:
+    return dict(store.listing("tables", "pairs"))
+
+
+def peers_of(model: Model, pool: str, models=MODELS) -> list[Model]:
+    same = {"cell": lambda m: m.cell, "method": lambda m: m.method, "data": lambda m: m.data}[pool]
+    return [peer for peer in models if peer is not model and same(peer) == same(model)]
+
+
 def by_hand(regressor: Model, target: Model) -> tuple[float, float]:
     """Both formulas from a lasso of scikit-learn over the informative latents."""
     x, y = (codes_of(model)[:, :2].astype(float) for model in (regressor, target))
@@ -76,22 +108,22 @@ def by_hand(regressor: Model, target: Model) -> tuple[float, float]:
 
 
 def test_pairs_are_the_lasso_of_every_ordered_pair(store):
-    assert compare_models(GROUP, MODELS, order(store)) == "compared"
+    compare_models(store, MODELS)
     found, eq2 = pairs(store), pairs(store, "udr_eq2")
-    assert len(found) == 4 * 3
-    for regressor in MODELS:
-        for target in MODELS:
-            if regressor is not target:
-                udr, other = by_hand(regressor, target)
-                place = (regressor.id, target.id)
-                assert found[place] == pytest.approx(udr, abs=1e-4)
-                assert eq2[place] == pytest.approx(other, abs=1e-4)
-    one, other = MODELS[0].id, MODELS[1].id
-    assert abs(found[one, other] - found[other, one]) > 1e-4  # or direction is not tested
+    assert found.keys() == {(a.id, b.id) for a, b in itertools.permutations(MODELS, 2)}
+    for regressor, target in itertools.permutations(MODELS, 2):
+        udr, other = by_hand(regressor, target)
+        place = (regressor.id, target.id)
+        assert found[place] == pytest.approx(udr, abs=1e-4)
+        assert eq2[place] == pytest.approx(other, abs=1e-4)
+    gaps = [
+        abs(found[a.id, b.id] - found[b.id, a.id]) for a, b in itertools.combinations(MODELS, 2)
+    ]
+    assert min(gaps) > 1e-4, "or direction is not tested"
 
 
 def test_keys_are_the_targets(store):
-    compare_models(GROUP, MODELS, order(store))
+    compare_models(store, MODELS)
     by_id = {model.id: model for model in MODELS}
     for row in store.read("pairs").to_pylist() + store.read("ranks").to_pylist():
         keys = by_id[row["model_id"]].keys
@@ -99,123 +131,337 @@ def test_keys_are_the_targets(store):
         assert row["similarity"] == "lasso"
 
 
-@pytest.mark.parametrize(("pool", "others"), [("cell", 1), ("method", 3)])
-def test_ranks_are_medians_over_the_pool(pool, others, store):
-    compare_models(GROUP, MODELS, order(store))
+@pytest.mark.parametrize("similarity", ["lasso", "spearman", "lasso_cv"])
+@pytest.mark.parametrize(("pool", "others"), [("cell", 1), ("method", None), ("data", 5)])
+def test_ranks_are_medians_over_the_pool(pool, others, similarity, store):
+    compare_models(store, MODELS, similarities=(similarity,))
     for column in ("udr", "udr_eq2"):
         found = pairs(store, column)
         for model in MODELS:
-            peers = [
-                peer
-                for peer in MODELS
-                if peer is not model and (pool == "method" or peer.cell == model.cell)
-            ]
+            peers = peers_of(model, pool)
             row = ranks(store, pool)[model.id]
             assert row[column] == pytest.approx(median(found[m.id, model.id] for m in peers))
-            assert row["comparisons"] == len(peers) == others
+            assert row["comparisons"] == len(peers)
+            assert others is None or len(peers) == others
             assert (row["informative"], row["collapsed"], row["p"]) == (2, False, 0)
 
 
+def test_similarities_together_are_the_same_as_alone(store, tmp_path):
+    names = ("spearman", "lasso", "lasso_cv")
+    compare_models(store, MODELS, similarities=names)
+    for name in names:
+        alone = Store(tmp_path / name)
+        for model in MODELS:
+            put(alone, model)
+        compare_models(alone, MODELS, similarities=(name,))
+        for table in ("pairs", "ranks"):
+            rows = store.read(table).to_pylist()
+            assert [row for row in rows if row["similarity"] == name] == alone.read(
+                table
+            ).to_pylist()
+
+
 def test_only_the_pools_asked_for(store):
-    compare_models(GROUP, MODELS, order(store, pools=("cell",)))
+    compare_models(store, MODELS, pools=("cell",))
     assert set(store.read("ranks")["pool"].to_pylist()) == {"cell"}
+    by_id = {model.id: model.cell for model in MODELS}
+    assert len(pairs(store)) == 3 * 2
+    assert all(by_id[a] == by_id[b] for a, b in pairs(store))
+    compare_models(store, MODELS, pools=("method",))
+    assert set(store.read("ranks")["pool"].to_pylist()) == {"method"}
+    assert len(pairs(store)) == 4 * 3 + 2
 
 
 def test_the_threshold_decides_what_is_informative(store):
-    compare_models(GROUP, MODELS, order(store, kl_threshold=0.001))
+    compare_models(store, MODELS, kl_threshold=0.001)
     assert {row["informative"] for row in ranks(store, "cell").values()} == {3}
 
 
-def test_fewer_comparisons_are_a_draw_of_them(store):
-    compare_models(GROUP, MODELS, order(store, p=1))
+def test_fewer_comparisons_are_a_draw_without_replacement(store):
+    compare_models(store, MODELS, p=3)
     found = pairs(store)
-    for model_id, row in ranks(store, "method").items():
-        assert (row["p"], row["comparisons"]) == (1, 1)
-        assert row["udr"] in [v for (_, target), v in found.items() if target == model_id]
+    subsets = set()
+    for model in MODELS:
+        row = ranks(store, "data")[model.id]
+        assert (row["p"], row["comparisons"]) == (3, 3)
+        peers = peers_of(model, "data")
+        fits = [
+            names
+            for names in itertools.combinations([peer.id for peer in peers], 3)
+            if median(found[name, model.id] for name in names) == row["udr"]
+        ]
+        assert fits
+        subsets.add(row["udr"] == median(found[peer.id, model.id] for peer in peers))
+        assert ranks(store, "cell")[model.id]["comparisons"] == 1
+    assert False in subsets, "some draw differs from all comparisons"
+    before = store.read("ranks")
+    compare_models(store, MODELS, p=3)
+    assert store.read("ranks").equals(before)
 
 
+@pytest.mark.parametrize("most", [2, 4, 400])
 @pytest.mark.parametrize("p", [None, 2])
-def test_the_order_of_the_models_does_not_matter(p, store, tmp_path):
+def test_neither_the_order_of_the_models_nor_the_tiles_matter(p, most, store, tmp_path):
     other = Store(tmp_path / "other")
     for model in reversed(MODELS):
         put(other, model)
-    compare_models(GROUP, MODELS, order(store, p=p))
-    compare_models(GROUP, [MODELS[i] for i in (2, 0, 3, 1)], order(other, p=p))
+    compare_models(store, MODELS, p=p)
+    compare_models(other, [MODELS[i] for i in (2, 5, 0, 3, 1, 4)], most, p=p)
     for table in ("pairs", "ranks"):
         assert store.read(table).equals(other.read(table))
 
 
-def test_what_is_unchanged_is_not_compared_again(store):
-    compare_models(GROUP, MODELS, order(store))
-    before = store.listing("tables", "ranks"), store.read("ranks")
-    assert compare_models(GROUP, MODELS[::-1], order(store)) == "done"
-    assert store.listing("tables", "ranks") == before[0]
-    assert compare_models(GROUP, MODELS, order(store, kl_threshold=0.5)) == "compared"
-    assert not store.read("ranks").equals(before[1])
+def test_the_first_seeds_of_each_cell(store):
+    added = [replace(MODELS[place], seed=seed) for place, seed in ((0, 7), (2, 5))]
+    for model in added:
+        put(store, model)
+    compare_models(store, [*added, *MODELS], seeds_per_cell=2)
+    for pool in ("method", "data"):
+        found = ranks(store, pool)
+        assert found.keys() == {model.id for model in MODELS}
+        assert {row["comparisons"] for row in found.values()} == ({5} if pool == "data" else {3, 1})
+    cell = ranks(store, "cell")
+    assert cell.keys() == {model.id for model in (*MODELS, *added)}
+    assert Counter(row["comparisons"] for row in cell.values()) == {2: 6, 1: 2}
+    across = {(a, b) for a, b in pairs(store) if {a, b} & {model.id for model in added}}
+    assert len(across) == 2 * 4, "added ones are compared in their cell only"
 
 
-def test_an_added_model_is_compared_with_all(store):
-    compare_models(GROUP, MODELS, order(store))
-    older = pairs(store)
+def test_without_the_pool_cell_only_the_first_seeds_are_compared(store):
     added = replace(FIRST, seed=7)
     put(store, added)
-    assert compare_models(GROUP, [*MODELS, added], order(store)) == "compared"
-    newer = pairs(store)
-    assert len(newer) == 5 * 4 and {place: newer[place] for place in older} == older
+    compare_models(store, [*MODELS, added], seeds_per_cell=1, pools=("data",))
+    firsts = {MODELS[0].id, MODELS[2].id, MODELS[4].id}
+    assert pairs(store).keys() == set(itertools.permutations(firsts, 2))
+    assert ranks(store, "data").keys() == firsts
+    compare_models(store, [*MODELS, added], seeds_per_cell=1, pools=("data", "cell"))
     assert ranks(store, "cell")[added.id]["comparisons"] == 2
 
 
-@pytest.mark.parametrize("table", ["pairs", "ranks"])
-def test_a_lost_part_is_made_again(table, store):
-    compare_models(GROUP, MODELS, order(store))
-    before = store.read(table)
-    store.remove_part(table, GROUP)
-    assert compare_models(GROUP, MODELS, order(store)) == "compared"
-    assert store.read(table).equals(before)
+def test_what_is_unchanged_is_not_compared_again(store):
+    assert len(compare_models(store, MODELS)) == 6
+    before = times(store), store.read("ranks")
+    assert compare_models(store, MODELS[::-1]) == []
+    assert compare_models(store, MODELS, p=1) == []
+    assert compare_models(store, MODELS, seeds_per_cell=1) == []
+    assert not store.read("ranks").equals(before[1])
+    assert len(compare_models(store, MODELS, similarities=("lasso", "spearman"))) == 6
+    after = times(store)
+    assert {name: after[name] for name in before[0]} == before[0]
+    assert len(after) == 12
+    assert len(compare_models(store, MODELS, kl_threshold=0.5)) == 6
+    assert {row["informative"] for row in ranks(store, "cell").values()} == {1}
+
+
+@pytest.fixture
+def products(monkeypatch) -> list[tuple[int, int]]:
+    """Models of the regressors and of the targets of each product."""
+    seen: list[tuple[int, int]] = []
+
+    def counted(real):
+        def product(a, b, of_a, of_b):
+            seen.append((len(of_a), len(of_b)))
+            return real(a, b, of_a, of_b)
+
+        return product
+
+    for name in ("compare", "compare_both"):
+        monkeypatch.setattr(compare, name, counted(getattr(compare, name)))
+    return seen
+
+
+def test_new_seeds_cost_their_own_pairs_only(store, tmp_path, products):
+    settings = {"similarities": ("lasso", "spearman")}
+    compare_models(store, MODELS, **settings)
+    # one product per part: two cells, or one with itself
+    assert products == [(2, 2)] * 12
+    older, before = store.read("pairs"), times(store)
+    added = {replace(FIRST, seed=7): (1.0, 0.0, 1.0), replace(FIRST, seed=8): (1.0, 1.0, 1.0)}
+    for model, kl in added.items():
+        put(store, model, kl)
+    products.clear()
+    names = compare_models(store, [*MODELS, *added], **settings)
+    assert len(names) == 2 * 3 and all(
+        "beta_vae-4~" in name or name.endswith("4") for name in names
+    )
+    within, across = [(2, 2), (2, 2)], [(2, 2), (2, 2)]  # new with themselves and with the others
+    assert Counter(products) == Counter(2 * (within + across))
+    assert {name for name, at in times(store).items() if before[name] == at} == {
+        name for name in before if name.removesuffix(".parquet") not in names
+    }
+    key = lambda row: (row["similarity"], row["regressor_id"], row["model_id"])  # noqa: E731
+    newer = {key(row): row for row in store.read("pairs").to_pylist()}
+    assert len(newer) == 2 * 8 * 7
+    assert all(newer[key(row)] == row for row in older.to_pylist())
+    whole = Store(tmp_path / "whole")
+    for model in (*MODELS, *added):
+        put(whole, model, added.get(model, KL))
+    compare_models(whole, [*MODELS, *added], **settings)
+    assert (
+        whole.read("pairs")
+        .select(["model_id", "regressor_id", "similarity"])
+        .equals(store.read("pairs").select(["model_id", "regressor_id", "similarity"]))
+    )
+    for row in whole.read("pairs").to_pylist():
+        assert newer[key(row)]["udr"] == pytest.approx(row["udr"], abs=1e-5)
+        assert newer[key(row)]["udr_eq2"] == pytest.approx(row["udr_eq2"], abs=1e-5)
+    rows = [
+        row
+        for row in store.read("ranks").to_pylist()
+        if row["model_id"] == min(added, key=lambda m: m.seed).id
+    ]
+    assert Counter(row["comparisons"] for row in rows) == {3: 2, 5: 2, 7: 2}
+
+
+def test_new_cells_cost_their_own_pairs_only(store, products):
+    compare_models(store, MODELS[:4])
+    before = times(store)
+    products.clear()
+    names = compare_models(store, MODELS)
+    assert sorted(names) == [
+        "lasso~dsprites-beta_vae-16~dsprites-factor_vae-4",
+        "lasso~dsprites-beta_vae-4~dsprites-factor_vae-4",
+        "lasso~dsprites-factor_vae-4~dsprites-factor_vae-4",
+    ]
+    assert products == [(2, 2)] * 3
+    assert {name: times(store)[name] for name in before} == before
+
+
+def test_killed_while_comparing_it_goes_on(store, tmp_path, monkeypatch):
+    undisturbed = Store(tmp_path / "undisturbed")
+    for model in MODELS:
+        put(undisturbed, model)
+    compare_models(undisturbed, MODELS, 2)
+    written: list[str] = []
+    real = Store.write_part
+
+    def dies(self, table, key, *rest):
+        if table == "pairs" and len(written) == 4:
+            raise KeyboardInterrupt
+        real(self, table, key, *rest)
+        written.append(key)
+
+    monkeypatch.setattr(Store, "write_part", dies)
+    with pytest.raises(KeyboardInterrupt):
+        compare_models(store, MODELS, 2)
+    assert store.parts("ranks") == [] and len(store.parts("pairs")) == 4
+    monkeypatch.undo()
+    before = times(store)
+    assert len(compare_models(store, MODELS, 2)) == 2
+    assert {name: times(store)[name] for name in before} == before
+    for table in ("pairs", "ranks"):
+        assert store.read(table).equals(undisturbed.read(table))
+
+
+def test_each_representation_is_read_once_in_a_tile(store, monkeypatch):
+    read: Counter[str] = Counter()
+    real = compare.codes_of
+    monkeypatch.setattr(
+        compare, "codes_of", lambda s, model: (read.update([model.id]), real(s, model))[1]
+    )
+    compare_models(store, MODELS, similarities=("lasso", "spearman"))
+    assert read == Counter(model.id for model in MODELS)
+
+
+@pytest.mark.parametrize("damage", [None, b"", b"PAR1 but not really PAR1"])
+def test_a_lost_or_damaged_part_is_made_again(damage, store):
+    compare_models(store, MODELS)
+    before = store.read("pairs"), store.read("ranks")
+    lost = "lasso~dsprites-beta_vae-16~dsprites-beta_vae-4"
+    if damage is None:
+        store.remove_part("pairs", lost)
+    else:
+        store.write_bytes(damage, "tables", "pairs", f"{lost}.parquet")
+    with pytest.raises(LookupError, match=f"4 pairs of {lost}"):
+        rank_models(GROUP, MODELS, ComparisonOrder(store.uri, Udr()))
+    assert compare_models(store, MODELS) == [lost]
+    assert (store.read("pairs"), store.read("ranks")) == before
 
 
 def test_models_that_did_not_train_are_left_out(store):
     wild, unknown = replace(FIRST, seed=8), replace(FIRST, seed=9)
     put(store, wild, status="diverged")
-    compare_models(GROUP, [*MODELS, wild, unknown], order(store))
+    compare_models(store, [*MODELS, wild, unknown])
     assert ranks(store, "cell").keys() == {model.id for model in MODELS}
-    assert compare_models("nobody", [wild, unknown], order(store)) == "done"
-    assert store.parts("ranks") == [GROUP]
 
 
 def test_a_collapsed_model_scores_zero_and_lowers_nobody(store):
-    compare_models(GROUP, MODELS, order(store))
-    before = ranks(store, "method")
+    compare_models(store, MODELS)
+    before = {pool: ranks(store, pool) for pool in ALL["pools"]}
     collapsed = replace(FIRST, seed=5)
     put(store, collapsed, kl=(0.001, 0.0, 0.01))
-    compare_models(GROUP, [*MODELS, collapsed], order(store))
-    after = ranks(store, "method")
-    row = after.pop(collapsed.id)
-    assert (row["udr"], row["collapsed"], row["informative"]) == (0.0, True, 0)
-    assert after == before
+    compare_models(store, [*MODELS, collapsed])
+    for pool, rows in before.items():
+        after = ranks(store, pool)
+        row = after.pop(collapsed.id)
+        assert (row["udr"], row["collapsed"], row["informative"]) == (0.0, True, 0)
+        assert after == rows
 
 
 def test_a_lone_model_has_no_rank(store):
     alone = replace(FIRST, strength=1.0)
     put(store, alone)
-    compare_models(GROUP, [*MODELS, alone], order(store))
+    compare_models(store, [*MODELS, alone])
     row = ranks(store, "cell")[alone.id]
     assert (row["udr"], row["udr_eq2"], row["comparisons"]) == (None, None, 0)
     assert ranks(store, "method")[alone.id]["comparisons"] == 4
 
 
 def test_merged_cells_are_read_too(store):
-    compare_models("before", MODELS, order(store))
+    compare_models(store, MODELS)
+    before = store.read("ranks")
     store.merge("models", MODELS[0].cell, [model.id for model in MODELS[:2]])
     assert not store.has_part("models", MODELS[0].id)
-    compare_models("after", MODELS, order(store))
-    for table in ("pairs", "ranks"):
-        before, after = (store.read(table, keys=[name]) for name in ("before", "after"))
-        assert before.equals(after)
+    compare_models(store, MODELS)
+    assert store.read("ranks").equals(before)
 
 
-def test_a_lost_representation_is_named(store):
-    store.remove_part("representations", MODELS[1].id)
-    with pytest.raises(LookupError, match=MODELS[1].id):
-        compare_models(GROUP, MODELS, order(store))
-    assert store.parts("pairs") == store.parts("ranks") == []
+def test_a_cell_that_is_merged_between_listing_and_reading_is_there(store, monkeypatch):
+    listing = Store.parts
+
+    def parts(of: Store, table: str) -> list[str]:
+        found = listing(of, table)
+        monkeypatch.undo()
+        for cell in {model.cell for model in MODELS}:
+            of.merge(table, cell, [model.id for model in MODELS if model.cell == cell])
+        return found
+
+    monkeypatch.setattr(Store, "parts", parts)
+    assert kl_of_trained(store, MODELS).keys() == {model.id for model in MODELS}
+
+
+@pytest.mark.parametrize("how", ["lost", "damaged", "not numbers"])
+def test_an_unreadable_representation_is_named_and_fatal_to_nobody_else(how, store):
+    bad = MODELS[1]
+    if how == "lost":
+        store.remove_part("representations", bad.id)
+    elif how == "damaged":
+        store.write_bytes(b"neither", "tables", "representations", f"{bad.id}.parquet")
+    else:
+        put(store, bad, codes=np.where(codes_of(bad) == codes_of(bad)[5, 1], np.nan, codes_of(bad)))
+    udr = Udr(**ALL)
+    cells = tuple({part.cells for part in missing_parts(store, MODELS, udr)})
+    assert compare_tile(MODELS, ComparisonOrder(store.uri, udr, cells)) == bad.id
+    others = [model for model in MODELS if model is not bad]
+    assert missing_parts(store, others, udr) == []
+    assert pairs(store).keys() == {(a.id, b.id) for a, b in itertools.permutations(others, 2)}
+    rank_models(GROUP, others, ComparisonOrder(store.uri, udr))
+    assert ranks(store, "data").keys() == {model.id for model in others}
+
+
+def test_what_is_compared_here_is_not_kept(store, tmp_path):
+    whole = Store(tmp_path / "whole")
+    for model in MODELS:
+        put(whole, model)
+    compare_models(whole, MODELS)
+    compare_models(store, MODELS[:3])
+    before = times(store)
+    store.remove_part("representations", MODELS[5].id)
+    beside, lost = compare_here(store, MODELS, Udr(**ALL))
+    assert lost == {MODELS[5].id}
+    assert times(store) == before
+    found = rankings(store, MODELS[:5], Udr(**ALL), beside)
+    compare_models(whole, MODELS[:5])
+    for ours, theirs in zip(found[0].to_pylist(), whole.read("ranks").to_pylist(), strict=False):
+        assert ours["model_id"] == theirs["model_id"]
+        assert ours["udr"] == pytest.approx(theirs["udr"], abs=1e-5, nan_ok=True)

@@ -24,6 +24,7 @@ def test_defaults_are_those_of_the_paper():
     assert (scored.points, scored.test_points, scored.group_size) == (10_000, 5_000, 64)
     assert scored.names == metrics.METRICS
     assert Udr().kl_threshold == 0.01
+    assert Udr(similarities=metrics.SIMILARITIES, pools=("cell", "method", "data")).p is None
 
 
 def test_id_is_the_hash_of_all_fields():
@@ -87,6 +88,8 @@ def test_keys_are_the_columns_that_every_table_begins_with():
         (Udr, {"pools": ("cells",)}),
         (Udr, {"pools": ("cell", "cell")}),
         (Udr, {"similarities": ("lasso", "lasso")}),
+        (Udr, {"similarities": ("laso",)}),
+        (Udr, {"seeds_per_cell": 0}),
         (Udr, {"kl_threshold": -0.1}),
         (Udr, {"p": 0}),
     ],
@@ -115,5 +118,6 @@ def test_a_ranking_depends_on_its_models_and_settings_and_not_on_their_order():
         ranking_made_from(["a", "b"], Udr(p=3)),
         ranking_made_from(["a", "b"], Udr(pools=("cell",))),
         ranking_made_from(["a", "b"], Udr(kl_threshold=0.02)),
+        ranking_made_from(["a", "b"], Udr(seeds_per_cell=3)),
     ]
-    assert len({made, *others}) == 6
+    assert len({made, *others}) == 7

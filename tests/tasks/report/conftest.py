@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from PIL import Image
 
 from infra.store import Store, merged_key
-from infra.tables import schema
+from infra.tables import KEYS, schema
 
 LATENTS = 10
 
@@ -69,6 +70,29 @@ def fill(store: Store, grid: Grid) -> None:
                 ranks += _fill_cell(store, grid, data, method, strength, quality)
             if ranks:
                 _write(store, "ranks", f"{data}-{method}", ranks)
+
+
+def fill_pairs(store: Store) -> None:
+    """All ordered pairs of each data set: two models are alike where both are good, and by chance.
+
+    A model's UDR then follows its scores, and the better the more comparisons it is a median of.
+    """
+    scores = store.read("scores").to_pandas()
+    headlines = scores[(scores["part"] == "score") & scores["factor"].isna()]
+    good = headlines.groupby("model_id")["value"].mean()
+    keys = list(KEYS)
+    models = store.read("models", [*(key.name for key in keys), "status"]).to_pandas()
+    for data, rows in models[models["status"] == "trained"].groupby("data"):
+        draws = np.random.default_rng(list(str(data).encode()))
+        regressor, target = np.nonzero(~np.eye(len(rows), dtype=bool))
+        quality = good.reindex(rows["model_id"]).fillna(0.5).to_numpy()
+        udr = np.sqrt(quality[regressor] * quality[target]) + draws.normal(0, 0.25, len(target))
+        columns = {key.name: pa.array(rows[key.name].to_numpy()[target], key.type) for key in keys}
+        columns |= {"regressor_id": rows["model_id"].to_numpy()[regressor], "similarity": "lasso"}
+        udr = udr.clip(0, 1)
+        store.write_part(
+            "pairs", f"lasso~{data}-all~{data}-all", {**columns, "udr": udr, "udr_eq2": udr}
+        )
 
 
 def _fill_cell(

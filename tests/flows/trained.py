@@ -1,0 +1,93 @@
+"""Stores as if models had been trained, and workers in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flows.spec import Study, parse_study
+from flows.survey import survey
+from flows.sweep import Sweep, Work
+from infra.store import Store
+from tasks.outcome import write_outcome
+from tasks.settings import Model
+
+POINTS, LATENTS = 60, 3
+STUDY: dict[str, Any] = {
+    "name": "made-up",
+    "data": [{"name": "dsprites", "source": "redrawn"}],
+    "methods": {"beta_vae": [1, 4], "factor_vae": [10]},
+    "seeds": 2,
+    "latents": LATENTS,
+    "probe": POINTS,
+    "metrics": ["mig"],
+    "udr": {"pools": ["cell", "method"]},
+}
+
+
+class Inline:
+    """Workers that do each call at once, here."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Any, ...]] = []
+
+    def map(
+        self,
+        function: Callable[..., Any],
+        calls: Iterable[tuple[Any, ...]],
+        gpus: float = 0.0,
+    ) -> Iterator[tuple[tuple[Any, ...], object]]:
+        for call in calls:
+            self.calls.append(call)
+            try:
+                yield call, function(*call)
+            except Exception as error:  # as a worker hands it on
+                yield call, error
+
+
+def made_up(place: Path, **changes: Any) -> tuple[Study, Store]:
+    """A store with this study's spec and nothing else."""
+    study, store = parse_study({**STUDY, **changes}), Store(place)
+    store.write_json(study.model_dump(mode="json"), "study.json")
+    return study, store
+
+
+def codes_of(model: Model) -> np.ndarray[Any, Any]:
+    """Signals that all models share, mixed the less the larger the strength."""
+    signals = np.random.default_rng(0).normal(size=(POINTS, LATENTS))
+    mine = np.random.default_rng([len(model.method), int(model.strength), model.seed])
+    mixing = np.eye(LATENTS) + mine.normal(size=(LATENTS, LATENTS)) / model.strength
+    return (signals @ mixing).astype(np.float32)
+
+
+def train(store: Store, models: Iterable[Model], kl: Iterable[float] = (1.0, 0.5, 0.0)) -> None:
+    """The rows of trained models, with a score each."""
+    kl = list(kl)
+    for model in models:
+        means = codes_of(model).tolist()
+        columns = {**model.keys, "row": np.arange(POINTS), "mean": means, "logvar": means}
+        store.write_part("representations", model.id, columns)
+        scores = {
+            "metric": ["mig", "mig"],
+            "part": ["score", "gap"],
+            "factor": None,
+            "value": [model.strength / 100 + model.seed / 1000, 9.0],
+        }
+        beside = {"reason": "", "seconds": 0.0, "stream": ""}
+        store.write_part("scores", model.id, {**model.keys, **scores, **beside})
+        write_outcome(model, store, "trained", kl_per_latent=[kl])
+
+
+def models_of(study: Study) -> list[Model]:
+    return [model for cell in study.cells() for model in cell.models]
+
+
+def compared(study: Study, store: Store, workers: Any = None) -> Sweep:
+    """The compare stage of a run over all groups."""
+    sweep = Sweep(study, store, survey(study, store), Work())
+    for group in sweep.groups:
+        sweep.compare(workers or Inline(), group)
+    return sweep
