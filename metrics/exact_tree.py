@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.compiled import compiled_and_kept
+from metrics.compiled import compiled
 
 DEPTH = 3
 NODES, LEAVES = 2**DEPTH - 1, 2**DEPTH
@@ -65,7 +65,7 @@ def workspace(columns: int, rows: int, index: type[np.unsignedinteger[Any]]) -> 
     )
 
 
-@compiled_and_kept
+@compiled()
 def grow_round(
     columns: Columns,
     order: Orders,
@@ -83,7 +83,7 @@ def grow_round(
         _newton(columns, gradient[place], probability[place], place, trees, space)
 
 
-@compiled_and_kept
+@compiled()
 def _grow(
     columns: Columns,
     order: Orders,
@@ -120,7 +120,7 @@ def _grow(
             _part(columns[column], threshold, rows, count, child, space)
 
 
-@compiled_and_kept
+@compiled()
 def _round_to_grid(values: Floats, rounded: Floats) -> None:
     """To multiples of a power of 2 that is so large that sums of all of them are exact."""
     largest = 0.0
@@ -132,7 +132,7 @@ def _round_to_grid(values: Floats, rounded: Floats) -> None:
         rounded[row] = (values[row] + magic) - magic
 
 
-@compiled_and_kept
+@compiled()
 def _best_split(
     columns: Columns,
     rows: Orders,
@@ -173,7 +173,7 @@ def _best_split(
     return 0, 0, 0.0
 
 
-@compiled_and_kept
+@compiled()
 def _sum(rows: NDArray[Any], count: int, values: Floats, sums: Floats) -> None:
     """Running sums in the order of the rows, in two chains of additions that need not wait for each
     other; not always the last, of all rows, after which nothing can be split."""
@@ -188,7 +188,7 @@ def _sum(rows: NDArray[Any], count: int, values: Floats, sums: Floats) -> None:
         sums[place] += first
 
 
-@compiled_and_kept
+@compiled()
 def _largest_score(count: int, total: float, space: Workspace) -> float:
     """The largest score of a split after any row but the last: the sum of squares explained."""
     sums, scores = space.sums, space.scores
@@ -204,7 +204,7 @@ def _largest_score(count: int, total: float, space: Workspace) -> float:
     return float(scores[0])
 
 
-@compiled_and_kept
+@compiled()
 def _checked_score(
     column: NDArray[np.float32], rows: NDArray[Any], count: int, total: float, space: Workspace
 ) -> tuple[float, int, float]:
@@ -221,7 +221,7 @@ def _checked_score(
     return best, found, found_sum
 
 
-@compiled_and_kept
+@compiled()
 def _draw(state: NDArray[np.uint64], ties: int) -> int:
     """A number below `ties`, from a generator (SplitMix64) that holds its state in one number."""
     if ties == 1:
@@ -233,7 +233,7 @@ def _draw(state: NDArray[np.uint64], ties: int) -> int:
     return int((mixed ^ (mixed >> np.uint64(31))) % np.uint64(ties))
 
 
-@compiled_and_kept
+@compiled()
 def _variance(rows: NDArray[Any], count: int, total: float, values: Floats) -> float:
     squares = 0.0
     for place in range(count):
@@ -241,7 +241,7 @@ def _variance(rows: NDArray[Any], count: int, total: float, values: Floats) -> f
     return squares / count - (total / count) ** 2
 
 
-@compiled_and_kept
+@compiled()
 def _between(column: NDArray[np.float32], low: int, high: int) -> np.float32:
     """The middle between two rows' values, or the next smaller float32: the same rows are above."""
     middle = column[low] / 2.0 + column[high] / 2.0
@@ -251,7 +251,7 @@ def _between(column: NDArray[np.float32], low: int, high: int) -> np.float32:
     return threshold
 
 
-@compiled_and_kept
+@compiled()
 def _part(
     column: NDArray[np.float32],
     threshold: np.float32,
@@ -275,7 +275,7 @@ def _part(
             lefts += 1 - goes
 
 
-@compiled_and_kept
+@compiled()
 def _newton(
     columns: Columns,
     gradient: Floats,
@@ -296,7 +296,7 @@ def _newton(
         trees.leaves[place, leaf] = 0.0 if curvature < FLAT else slope / curvature
 
 
-@compiled_and_kept
+@compiled()
 def _find_leaves(columns: Columns, place: int, trees: Tree, leaf: NDArray[np.uint8]) -> None:
     """Every row's leaf. All seven questions are asked of each row: no branch, many rows at once."""
     asked, thresholds = trees.columns[place], trees.thresholds[place]
@@ -313,7 +313,7 @@ def _find_leaves(columns: Columns, place: int, trees: Tree, leaf: NDArray[np.uin
         leaf[row] = 4 * first + 2 * second + third
 
 
-@compiled_and_kept
+@compiled()
 def add_round(
     columns: Columns, trees: Tree, rate: float, raw: Floats, leaf: NDArray[np.uint8]
 ) -> None:

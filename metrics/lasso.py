@@ -9,7 +9,7 @@ the regressors' order). Many targets of the same regressors are solved side by s
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.compiled import compiled_loosely
+from metrics.compiled import compiled
 
 LANES = 64  # targets side by side: a multiple of the widest vectors, few enough for the cache
 SWEEPS = 100_000
@@ -18,7 +18,7 @@ TOLERANCE = 1e-12  # largest change of a coefficient in the last sweep
 Matrix = NDArray[np.float64]
 
 
-@compiled_loosely("contract")
+@compiled("contract")
 def lasso(
     gram: Matrix,
     moments: NDArray[np.float32] | Matrix,

@@ -13,7 +13,7 @@ to the largest, and the duality gap is below the tolerance times |Y|², or the s
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.compiled import compiled_loosely
+from metrics.compiled import compiled
 
 PENALTIES = 100
 SMALLEST = 1e-3  # penalty, as a share of the largest
@@ -22,7 +22,7 @@ CONSTANT = 1e-12  # a standardised latent's variance that is but rounding
 Matrix = NDArray[np.float64]
 
 
-@compiled_loosely("contract")
+@compiled("contract")
 def _centred(
     gram: Matrix,
     moment: Matrix,
@@ -46,7 +46,7 @@ def _centred(
     return own_gram, own_moment, square / share + shift
 
 
-@compiled_loosely("contract")
+@compiled("contract")
 def _descend(
     points: tuple[Matrix, Matrix, float],
     alpha: float,
@@ -93,7 +93,7 @@ def _descend(
     return True
 
 
-@compiled_loosely("contract")
+@compiled("contract")
 def _gap(
     points: tuple[Matrix, Matrix, float], alpha: float, coefficients: Matrix, residual: Matrix
 ) -> float:
@@ -118,7 +118,7 @@ def _gap(
     return 0.5 * residual_square + alpha * penalty - dual
 
 
-@compiled_loosely("contract")
+@compiled("contract")
 def _error(points: tuple[Matrix, Matrix, float], coefficients: Matrix) -> float:
     """|Y - XW|² / n, summed over targets."""
     gram, moment, square = points
@@ -134,7 +134,7 @@ def _error(points: tuple[Matrix, Matrix, float], coefficients: Matrix) -> float:
     return error
 
 
-@compiled_loosely("contract")
+@compiled("contract")
 def cross_validated(
     grams: Matrix,
     moments: Matrix,

@@ -16,7 +16,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.compiled import compiled_loosely
+from metrics.compiled import compiled
 
 Floats = NDArray[np.float64]
 
@@ -88,7 +88,7 @@ def _filled(count: int, unit: int) -> int:
     return -(-count // unit) * unit
 
 
-@compiled_loosely()
+@compiled()
 def _one_pass(
     weights: Floats,
     rows: Floats,
@@ -120,7 +120,7 @@ def _one_pass(
         _add_gradient(scores, rows[block], total, scaled, gradient)
 
 
-@compiled_loosely("contract")
+@compiled("contract")
 def _score(weights: Floats, rows: Floats, scores: Floats) -> None:
     for k in range(0, len(weights), 2):
         one, two = scores[k], scores[k + 1]
@@ -139,7 +139,7 @@ def _score(weights: Floats, rows: Floats, scores: Floats) -> None:
                     two[r] += b0 * x0[r] + b1 * x1[r] + b2 * x2[r] + b3 * x3[r]
 
 
-@compiled_loosely()
+@compiled()
 def _highest(scores: Floats, classes: int, highest: Floats) -> None:
     highest[:] = scores[0]
     for k in range(1, classes):
@@ -148,7 +148,7 @@ def _highest(scores: Floats, classes: int, highest: Floats) -> None:
             highest[r] = max(highest[r], line[r])
 
 
-@compiled_loosely("contract")
+@compiled("contract")
 def _exponentials(
     scores: Floats, classes: int, highest: Floats, whole: Floats, total: Floats
 ) -> None:
@@ -172,7 +172,7 @@ def _exponentials(
             total[r] += line[r]
 
 
-@compiled_loosely("contract", "reassoc")
+@compiled("contract", "reassoc")
 def _add_gradient(
     exponentials: Floats, rows: Floats, factor: Floats, scaled: Floats, gradient: Floats
 ) -> None:

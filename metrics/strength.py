@@ -10,12 +10,12 @@ as many rows as columns.
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.compiled import compiled_and_kept
+from metrics.compiled import compiled
 
 Matrix = NDArray[np.float64]
 
 
-@compiled_and_kept
+@compiled()
 def relative_strength(similarity: Matrix) -> tuple[float, float]:
     """(udr, udr_eq2) of a matrix without negative entries."""
     rows, columns = similarity.shape
@@ -40,7 +40,7 @@ def relative_strength(similarity: Matrix) -> tuple[float, float]:
     return mean, (in_columns + in_rows) / (rows + columns)
 
 
-@compiled_and_kept
+@compiled()
 def relative_strengths(similarity: Matrix, first: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
     """udr and udr_eq2 of matrices side by side; the columns of each begin at `first`."""
     udr, udr_eq2 = np.empty(len(first) - 1), np.empty(len(first) - 1)

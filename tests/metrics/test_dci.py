@@ -6,27 +6,15 @@ from sklearn.ensemble import GradientBoostingClassifier
 from metrics.dci import dci, matrix
 from metrics.evaluate import evaluate
 from metrics.inputs import Inputs
+from tests.metrics.test_dci_forest import parts, table
 
 RNG = np.random.default_rng
-
-
-def table(seed, rows, noise=0.3):
-    """Factors of 2, 5 and 3 values, mixed into latents and bent; the last latent is noise."""
-    rng = RNG(seed)
-    factors = rng.integers(0, [2, 5, 3], size=(rows, 3))
-    mixing = np.array([[1.0, 0.5, 0, 0], [0, 1, 0.3, 0], [0, -0.4, 1, 0]])
-    return np.sin(factors @ mixing) + noise * rng.normal(size=(rows, 4)), factors
 
 
 def inputs_of(codes, factors, test_codes=None, test_factors=None, **others) -> Inputs:
     if test_codes is None:
         test_codes, test_factors = codes, factors
     return Inputs(codes, factors, test_codes=test_codes, test_factors=test_factors, **others)
-
-
-def parts(scores, part, factor=None):
-    (value,) = (row.value for row in scores if (row.part, row.factor) == (part, factor))
-    return value
 
 
 def test_is_what_the_papers_say_of_scikit_learns_trees():
