@@ -22,6 +22,7 @@ class Progress:
         self.done: Counter[str] = Counter()
         self.bad: Counter[str] = Counter()
         self.troubles: list[str] = []
+        self.note = ""  # what holds the run up at the moment
         self._began: dict[str, float] = {}
         self._ended: dict[str, float] = {}
         self._lock = threading.Lock()
@@ -78,6 +79,7 @@ class Progress:
         if left := self.minutes_left("train"):
             parts.append(f"{duration(left)} of training left")
         parts += [f"{count} {outcome}" for outcome, count in self.bad.items()]
+        parts += [self.note] if self.note else []
         return ", ".join(parts)
 
 
@@ -142,7 +144,7 @@ def _table(progress: Progress) -> object:
     from rich.progress_bar import ProgressBar
     from rich.table import Table
 
-    table = Table(box=SIMPLE)
+    table = Table(box=SIMPLE, caption=progress.note)
     for heading in ("stage", "", "done", "per minute", "left"):
         table.add_column(heading, justify="left" if heading in ("stage", "") else "right")
     for stage in STAGES:

@@ -13,16 +13,24 @@ from flows.rank import Ranking
 from flows.rank_shown import Ranked, Rows, as_json, as_text
 from flows.spec import Study
 from flows.survey import CellSurvey, stored_study, survey
-from flows.sweep import Sweep, Work
+from flows.sweep import Sweep
+from flows.work import Work
 from infra.errors import WrongInput, one_of
-from infra.runtime import check_address, running_workers
 from infra.store import Store
+from infra.workers import check_address, running_workers
 from tasks.pairing import missing_parts
 from tasks.settings import Model, Udr, cell_name
 
 
 def rank_store(uri: str, asked: Ranking, ray: str | None) -> int:
     """Compare what is missing, then print a ranking per data set."""
+    study, store, results = ranked_store(uri, asked, ray)
+    print(as_json(study, store, results) if asked.json else as_text(study, results, asked.top))
+    return 0
+
+
+def ranked_store(uri: str, asked: Ranking, ray: str | None) -> tuple[Study, Store, list[Ranked]]:
+    """The study as it was ranked, and a ranking per data set."""
     if ray:
         check_address(ray)
     store = Store(uri)
@@ -42,8 +50,7 @@ def rank_store(uri: str, asked: Ranking, ray: str | None) -> int:
     for name in names:
         cells = [one for one in found if one.cell.data == name]
         results.append(_ranked(udr, store, name, cells, asked))
-    print(as_json(study, store, results) if asked.json else as_text(study, results, asked.top))
-    return 0
+    return study, store, results
 
 
 def _settings(udr: Udr, asked: Ranking) -> Udr:
@@ -87,6 +94,7 @@ def _compare_finished(
     sweep = Sweep(study, store, list(ended), Work())
     sweep.progress = Progress({"train": 0, "score": 0, "compare": 0}, cells=0)
     with running_workers(ray) as workers, shown(sweep.progress):
+        sweep.open(workers)
         for group, models in groups.items():
             sweep.progress.start("compare")
             sweep.compare_tiles(workers, group, models)

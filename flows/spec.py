@@ -15,7 +15,17 @@ import models
 from data.protocol import Source
 from infra.errors import WrongInput, one_of
 from tasks.data_sets import settle
-from tasks.settings import Cell, DataChoice, Metrics, Model, Positive, Settings, Training, Udr
+from tasks.settings import (
+    Cell,
+    DataChoice,
+    Metrics,
+    Model,
+    Positive,
+    Running,
+    Settings,
+    Training,
+    Udr,
+)
 
 PRESETS = Path(__file__).parent / "presets"
 KINDS = {  # pydantic's names for what YAML calls otherwise
@@ -42,6 +52,7 @@ class Study(Settings):
     training: Training = Training()
     metrics: Metrics = Metrics()
     udr: Udr = Udr()
+    running: Running = Running()
 
     @model_validator(mode="before")
     @classmethod
@@ -53,7 +64,7 @@ class Study(Settings):
     @field_validator("name")
     @classmethod
     def _name_is_a_folder(cls, name: str) -> str:
-        return _file_name("name", name)
+        return file_name("name", name)
 
     @field_validator("data", mode="before")
     @classmethod
@@ -163,7 +174,7 @@ class Study(Settings):
                     fixed[f"data {one.name}, {name}"] = getattr(one, name), before
         for part, (has, had) in {
             "training": (self.training.science(), older.training.science()),
-            "metrics": (self.metrics.model_dump(), older.metrics.model_dump()),
+            "metrics": (self.metrics.science(), older.metrics.science()),
         }.items():
             fixed |= {f"{part}.{key}": (has[key], had[key]) for key in has if key != "names"}
         for field, (value, before) in fixed.items():
@@ -212,11 +223,11 @@ def _check_choice(one: DataChoice) -> None:
         raise WrongInput(f"data {one.name}", "folder and factors", "factors beside images")
     if one.source not in (None, "user"):
         raise WrongInput(f"data {one.name}, source", one.source, "user, as the files are your own")
-    if _file_name("data name", one.name) in data.DATA_SETS:
+    if file_name("data name", one.name) in data.DATA_SETS:
         raise WrongInput("data name", one.name, "a name that no known data set has (name: ...)")
 
 
-def _file_name(field: str, name: str) -> str:
+def file_name(field: str, name: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
         raise WrongInput(field, name, "letters, digits, '.', '_' and '-'")
     return name

@@ -6,65 +6,54 @@ Nothing here keeps a record of its own: what is done is what stands in the store
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
 
 from flows.comparing import groups_of, is_ranked, outdated
 from flows.progress import Progress
+from flows.room import Room
 from flows.spec import Study
 from flows.survey import CellSurvey
-from infra.errors import WrongInput
-from infra.runtime import Workers
+from flows.work import Work
+from infra.holders import Holder
 from infra.store import Store, no_room
+from infra.workers import Before, Call, Calls, Need, Rank, Stopped, Workers
+from tasks.log import last_words
 from tasks.outcome import write_outcome
 from tasks.pairing import missing_parts, tiles
-from tasks.settings import ComparisonOrder, Model, ScoringOrder, TrainingOrder
+from tasks.settings import ComparisonOrder, Model, PerModel, ScoringOrder, TrainingOrder
 
 # Tables whose parts are merged when a cell is done; representations are read model by model.
 MERGED_TABLES = ("models", "curves", "pictures", "scores")
-
-
-def train(model: Model, order: TrainingOrder) -> str:
-    """On a worker: torch is imported there, and never by the driver."""
-    from tasks.train import train_model
-
-    return train_model(model, order)
-
-
-def score(model: Model, order: ScoringOrder) -> str:
-    from tasks.score import score_model
-
-    return score_model(model, order)
-
-
-def compare(group: str, models: list[Model], order: ComparisonOrder) -> str:
-    """The pairs of a tile, or, where no cells are named, the rankings of a group."""
-    if order.cells:
-        from tasks.compare import compare_tile
-
-        return compare_tile(models, order)
-    from tasks.ranking import rank_models
-
-    return rank_models(group, models, order)
-
-
-@dataclass(frozen=True)
-class Work:
-    """What is given to Ray; a benchmark passes functions that do nothing."""
-
-    train: Callable[[Model, TrainingOrder], str] = train
-    score: Callable[[Model, ScoringOrder], str] = score
-    compare: Callable[[str, list[Model], ComparisonOrder], str] = compare
+CLAIM_SECONDS = 1.0
 
 
 class Sweep:
-    """A study, its store, and the workers of one run. (No dataclass: Prefect would look inside.)"""
+    """A study, its store, and the workers of one run. (No dataclass: Prefect would look inside.)
 
-    def __init__(self, study: Study, store: Store, found: list[CellSurvey], work: Work) -> None:
-        self.study, self.store, self.work = study, store, work
+    Of several drivers on one store, each does what it can claim; `holder` knows of the others.
+    """
+
+    def __init__(
+        self,
+        study: Study,
+        store: Store,
+        found: list[CellSurvey],
+        work: Work,
+        holder: Holder | None = None,
+    ) -> None:
+        self.study, self.store, self.work, self.holder = study, store, work, holder
         self.cells = {one.cell.name: one for one in found}
         self.data = {choice.name: choice for choice in study.data}
         self.groups = groups_of(study, [one.cell for one in found])
+        self.ranks = _ranks(study, found)
+        self.room = Room(store, study.running.storage_minutes, self._say)
+        self._stopped: Callable[[], bool] = lambda: False
+        self._unscored = {one.cell.name: one.unscored for one in found}
+        self._to_score: dict[str, Calls] = {}
         self._ranked: set[str] = set()
         self._lock = threading.Lock()
         left = sum(len(one.left) for one in found)
@@ -78,43 +67,55 @@ class Sweep:
             cells=len(found),
         )
 
+    def open(self, workers: Workers) -> None:
+        """Before any stage: have a place where what is trained waits for a worker to score it."""
+        self._stopped = self.room.stopped = lambda: workers.stopping
+        need = self._need(self.study.metrics)
+        for cell in self.cells:
+            self._to_score[cell] = workers.calls(self.work.score, need, self._before("scores"))
+
     def train(self, workers: Workers, cell: str) -> None:
-        """Train what is left of a cell."""
+        """Train what is left of a cell; each model is scored as soon as it is trained."""
         one = self.cells[cell]
         order = TrainingOrder(
-            self.store.uri,
-            self.data[one.cell.data],
-            self.study.probe,
-            self.study.training,
+            self.store.uri, self.data[one.cell.data], self.study.probe, self.study.training
         )
+        gpus = self.study.training.gpus_per_model
+        need = self._need(self.study.training, 1.0 if gpus is None else gpus)
+        calls = workers.calls(self.work.train, need, self._before("models"))
         self.progress.start("train")
-        calls = [(model, order) for model in one.left]
-        wanted = self.study.training.gpus_per_model
-        gpus = 1.0 if wanted is None else wanted
-        for (model, _), outcome in workers.map(self.work.train, calls, gpus):
-            self._stop_without_room(outcome)
-            if isinstance(outcome, Exception):  # its worker was lost again and again
-                write_outcome(model, self.store, "failed", _in_a_line(outcome))
-                outcome = "failed"
-            one.status[model.id] = outcome
-            self.progress.add("train", outcome)
-            if outcome != "trained" and self.study.metrics.names:
-                self.progress.drop("score")
+        try:
+            for model in one.left:
+                calls.add((model, order), self.ranks[model.id])
+            calls.end()
+            for (model, _), outcome in self._ended(calls, "models"):
+                if isinstance(outcome, Exception):  # its worker was lost again and again
+                    outcome = self._give_up(model, outcome, need.tries)
+                one.status[model.id] = outcome
+                self.progress.add("train", outcome)
+                if outcome == "trained":
+                    self._score_soon(cell, model)
+                elif self.study.metrics.names:
+                    self.progress.drop("score")
+        finally:
+            self._to_score[cell].end()
 
-    def score(self, workers: Workers, cell: str) -> None:
-        """Score the trained models of a cell that lack a score, then merge the cell's parts."""
+    def score(self, cell: str) -> None:
+        """Wait for the scores of a cell's models, then merge the cell's parts."""
+        self.progress.start("score")
         one = self.cells[cell]
-        if self.study.metrics.names:
-            order = ScoringOrder(self.store.uri, self.data[one.cell.data], self.study.metrics)
-            self.progress.start("score")
-            calls = [(model, order) for model in one.unscored]
-            for (model, _), outcome in workers.map(self.work.score, calls):
-                self._stop_without_room(outcome)
-                if isinstance(outcome, Exception):
-                    self.progress.fail(f"{model.id} has no scores: {_in_a_line(outcome)}")
-                self.progress.add("score")
-        for table in MERGED_TABLES:
-            self.store.merge(table, cell, [model.id for model in one.cell.models])
+        for model in self._unscored[cell]:
+            self._score_soon(cell, model)
+        for (model, _), outcome in self._ended(self._to_score[cell], "scores"):
+            if isinstance(outcome, Exception):
+                self.progress.fail(f"{model.id} has no scores: {_in_a_line(outcome)}")
+            else:
+                one.scored.add(model.id)
+            self.progress.add("score")
+        ids = [model.id for model in one.cell.models]
+        with self._claimed(f"merge-{cell}"):
+            for table in MERGED_TABLES:
+                self.room.patiently(partial(self.store.merge, table, cell, ids))
         self.progress.cell_done()
 
     def compare(self, workers: Workers, group: str) -> None:
@@ -122,9 +123,11 @@ class Sweep:
         udr = self.study.udr
         models = [m for cell in self.groups[group] for m in self.cells[cell.name].trained]
         self.progress.start("compare")
-        there = set(self.store.parts("pairs"))
-        if is_ranked(self.store, group, models, udr, there) or self._rank(workers, group, models):
-            self._tidy(group)
+        with self._claimed(f"compare-{group}"):
+            there = set(self.store.parts("pairs"))
+            ranked = is_ranked(self.store, group, models, udr, there)
+            if ranked or self._rank(workers, group, models):
+                self._tidy(group)
         self.progress.add("compare")
 
     def _rank(self, workers: Workers, group: str, models: list[Model]) -> bool:
@@ -136,7 +139,7 @@ class Sweep:
         if lost is None or not models:
             return False
         order = ComparisonOrder(self.store.uri, self.study.udr)
-        for _, outcome in workers.map(self.work.compare, [(group, models, order)]):
+        for _, outcome in self._mapped(workers, [(group, models, order)]):
             if self._failed(outcome, f"{group} is not ranked"):
                 return False
         return True
@@ -146,7 +149,7 @@ class Sweep:
 
         None if something else went wrong.
         """
-        calls = []
+        calls: list[Call] = []
         for tile in tiles(missing_parts(self.store, models, self.study.udr)):
             cells = tuple(dict.fromkeys(part.cells for part in tile))
             inside = {name for pair in cells for name in pair}
@@ -155,7 +158,7 @@ class Sweep:
         self.progress.more("compare", len(calls))
         lost: set[str] = set()
         failed = False
-        for _, outcome in workers.map(self.work.compare, calls):
+        for _, outcome in self._mapped(workers, calls):
             if self._failed(outcome, f"{group} is not compared"):
                 failed = True
             elif outcome != "compared":
@@ -165,8 +168,14 @@ class Sweep:
             self.progress.fail(f"{model_id} has no rank: its representation is lost or damaged")
         return None if failed else lost
 
+    def _mapped(self, workers: Workers, calls: list[Call]) -> Iterator[tuple[Call, Any]]:
+        made = workers.calls(self.work.compare, Need(tries=self.study.running.tries))
+        for call in calls:
+            made.add(call)
+        made.end()
+        return self._ended(made)
+
     def _failed(self, outcome: object, what: str) -> bool:
-        self._stop_without_room(outcome)
         if isinstance(outcome, Exception):
             self.progress.fail(f"{what}: {_in_a_line(outcome)}")
         return isinstance(outcome, Exception)
@@ -179,11 +188,74 @@ class Sweep:
                 for table, name in outdated(self.store, self.groups, self.store.parts("pairs")):
                     self.store.remove_part(table, name)
 
-    def _stop_without_room(self, outcome: object) -> None:
-        """A full disk is no fault of a model's: stop, rather than fail one after the other."""
-        if isinstance(outcome, Exception) and (reason := no_room(outcome)):
-            accepted = "room to write; then the same command goes on"
-            raise WrongInput("store", f"{self.store} ({reason})", accepted)
+    # what is handed to workers, and what comes back -----------------------------------------
+
+    def _need(self, given: PerModel, gpus: float = 0.0) -> Need:
+        tries = self.study.running.tries
+        return Need(given.cpus_per_model, gpus, given.memory_per_model, tries)
+
+    def _score_soon(self, cell: str, model: Model) -> None:
+        if self.study.metrics.names:
+            order = ScoringOrder(self.store.uri, self.data[model.data], self.study.metrics)
+            self._to_score[cell].add((model, order), self.ranks[model.id])
+
+    def _ended(self, calls: Calls, table: str = "") -> Iterator[tuple[Call, Any]]:
+        """What came of each call; what found the disk full is done again when there is room."""
+        for call, outcome in calls:
+            reason = no_room(outcome) if isinstance(outcome, Exception) else ""
+            if reason:
+                self.room.wait(reason)
+                calls.add(call, self.ranks.get(getattr(call[0], "id", ""), ()))
+                continue
+            self.room.found()
+            yield call, outcome
+            if table and self.holder:
+                self.holder.release(f"{table}-{call[0].id}")
+
+    def _give_up(self, model: Model, error: Exception, tries: int) -> str:
+        """Its worker died each time: the sweep goes on without it."""
+        reason = last_words(self.store, model.id) or _in_a_line(error)
+        said = f"its worker died {tries} times: {reason}" if tries > 1 else reason
+        self.room.patiently(lambda: write_outcome(model, self.store, "failed", said))
+        return "failed"
+
+    def _before(self, table: str) -> Callable[..., Before]:
+        def claimed(model: Model, order: object) -> Before:
+            try:
+                return Before.GO if self._claim(f"{table}-{model.id}") else Before.LATER
+            except OSError:  # its worker will find the store full as well, and that is waited for
+                return Before.GO
+
+        return claimed
+
+    def _claim(self, name: str) -> bool:
+        return self.holder is None or self.holder.claim(name)
+
+    @contextmanager
+    def _claimed(self, name: str) -> Iterator[None]:
+        """Wait until no other driver does this, and keep others from it meanwhile."""
+        while not self.room.patiently(partial(self._claim, name)):
+            if self._stopped():
+                raise Stopped
+            time.sleep(CLAIM_SECONDS)
+        try:
+            yield
+        finally:
+            if self.holder:
+                self.holder.release(name)
+
+    def _say(self, text: str) -> None:
+        self.progress.note = text
+
+
+def _ranks(study: Study, found: list[CellSurvey]) -> dict[str, Rank]:
+    """Which model is next: by seeds, all cells have their first before one has its second."""
+    by_seeds = study.running.order == "seeds"
+    return {
+        model.id: (seed, cell) if by_seeds else (cell, seed)
+        for cell, one in enumerate(found)
+        for seed, model in enumerate(one.cell.models)
+    }
 
 
 def _in_a_line(error: Exception) -> str:

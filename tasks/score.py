@@ -8,18 +8,22 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
 from data.protocol import DataSet, Finite
 from infra.store import Store
+from infra.time_limit import ended_after
 from metrics.evaluate import evaluate, needs, reads_factors
 from metrics.gaussians import sample
 from metrics.inputs import INTERVENED, Groups, Inputs, Pairs, Score
 from metrics.predictors import SEEDS
 from models.architecture import VAE
+from models.blank import encode_all
 from models.representation import encode, reconstruction_losses
 from tasks.data_sets import load
+from tasks.log import ModelLog
 from tasks.settings import Metrics, Model, ScoringOrder, images_per_model
 from tasks.streams import stream
 from tasks.train import load_model
@@ -39,6 +43,18 @@ def score_model(model: Model, order: ScoringOrder) -> str:
     if not missing:
         return "done"
     torch.set_num_threads(1)
+    log = ModelLog(store, model.id)
+    with ended_after(order.metrics.minutes_per_model, log.last_words):
+        rows = _rows(model, order, store, older, missing)
+    store.write_part("scores", model.id, {**model.keys, **rows})
+    log.add(f"scored: {', '.join(missing)}")
+    return "scored"
+
+
+def _rows(
+    model: Model, order: ScoringOrder, store: Store, older: pa.Table, missing: list[str]
+) -> dict[str, list[object]]:
+    """The rows that there are, and those of the missing metrics."""
     images_of = load(order.data)
     possible = [name for name in missing if images_of.factor_names or not reads_factors(name)]
     wanted = order.metrics.model_copy(update={"names": tuple(possible)})
@@ -59,8 +75,7 @@ def score_model(model: Model, order: ScoringOrder) -> str:
             values = (name, score.part, factor, value, why, seconds, f"{model.id} {name}")
             for column, entry in zip(COLUMNS, values, strict=True):
                 rows[column].append(entry)
-    store.write_part("scores", model.id, {**model.keys, **rows})
-    return "scored"
+    return rows
 
 
 def _evaluated(name: str, inputs: Inputs | None, model: Model) -> tuple[list[Score], str]:
@@ -145,7 +160,7 @@ class CodesOf:
         self.known: Codes | None = None
         count = images_of.pictures
         if count and count <= wanted and isinstance(images_of, Finite):
-            self.known = _encoded(vae, images_of.show, np.arange(count))
+            self.known = encode_all(vae, images_of.show, count)
 
     def __call__(self, factors: NDArray[np.int64], draws: np.random.Generator) -> Codes:
         points, show = self._pictures(factors.reshape(-1, factors.shape[-1]), draws)

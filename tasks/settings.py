@@ -60,13 +60,21 @@ class DataChoice(Settings):
         return {name: value for name in type(self).model_fields if (value := getattr(self, name))}
 
 
+class PerModel(Settings):
+    """What one model is given of a machine: CPUs, GiB of memory, minutes until a try is ended."""
+
+    cpus_per_model: Annotated[float, Field(gt=0)] = 1.0
+    memory_per_model: Annotated[float, Field(gt=0)] | None = None
+    minutes_per_model: Annotated[float, Field(gt=0)] | None = None
+
+
 NOT_SCIENCE = {
-    *("log_every", "checkpoint_seconds", "checkpoint_steps"),
-    *("fast", "gpus_per_model"),
+    *("log_every", "checkpoint_seconds", "checkpoint_steps", "fast", "gpus_per_model"),
+    *PerModel.model_fields,
 }
 
 
-class Training(Settings):
+class Training(PerModel):
     """Optimisation; the defaults are Table 4 of Locatello et al. 2019."""
 
     steps: Positive = 300_000
@@ -87,7 +95,7 @@ class Training(Settings):
         return self.model_dump(exclude=NOT_SCIENCE)
 
 
-class Metrics(Settings):
+class Metrics(PerModel):
     """Supervised scores; the defaults are those of Locatello et al. 2019, appendix C."""
 
     names: tuple[str, ...] = metrics.METRICS
@@ -95,6 +103,9 @@ class Metrics(Settings):
     test_points: Positive = 5_000
     group_size: Annotated[int, Field(ge=2, strict=True)] = 64
     trees: Kind = "presorted"  # or scikit-learn's, to check them: the same but for equal splits
+
+    def science(self) -> dict[str, Any]:
+        return self.model_dump(exclude=NOT_SCIENCE)
 
     @field_validator("names")
     @classmethod
@@ -142,6 +153,17 @@ class Udr(Settings):
     @classmethod
     def _each_once(cls, names: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
         return _once(f"udr.{info.field_name}", names)
+
+
+class Running(Settings):
+    """How a run goes about it; nothing here changes a number.
+
+    By seeds, every cell has its first seed before one has its second: the whole grid shows early.
+    """
+
+    order: Literal["seeds", "cells"] = "seeds"
+    tries: Positive = 4  # of a model whose worker dies
+    storage_minutes: Annotated[float, Field(ge=0)] = 10.0  # to wait for a full or read-only store
 
 
 def _once(field: str, names: tuple[str, ...]) -> tuple[str, ...]:

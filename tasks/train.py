@@ -18,11 +18,13 @@ from safetensors.torch import save as save_weights
 import models
 from data.protocol import DataSet
 from infra.store import Store, no_room
+from infra.time_limit import ended_after
 from models.architecture import VAE
 from models.representation import encode, reconstructions, traversal, unsupervised
 from models.training import CurvePoint, Diverged, Recipe, Training, fit
 from tasks.checkpoints import Checkpoints
 from tasks.data_sets import load, probe_images
+from tasks.log import ModelLog
 from tasks.outcome import write_outcome
 from tasks.settings import Model, TrainingOrder
 from tasks.streams import entropy, stream
@@ -44,13 +46,14 @@ def train_model(model: Model, order: TrainingOrder) -> str:
     began = time.perf_counter()
     attempt = _Attempt(model, order, store, began)
     try:
-        return attempt.run()
+        with ended_after(order.training.minutes_per_model, attempt.log.last_words):
+            return attempt.run()
     except Diverged as error:
         return attempt.give_up("diverged", str(error))
     except Exception as error:
         if no_room(error):  # no fault of the model's: it goes on when there is room again
             raise
-        store.write_bytes(traceback.format_exc().encode(), "models", model.id, "error.txt")
+        attempt.log.add(traceback.format_exc())
         return attempt.give_up("failed", _told(error))
 
 
@@ -59,7 +62,7 @@ class _Attempt:
 
     def __init__(self, model: Model, order: TrainingOrder, store: Store, began: float) -> None:
         self.model, self.order, self.store = model, order, store
-        self.checkpoints = Checkpoints(store, model.id)
+        self.checkpoints, self.log = Checkpoints(store, model.id), ModelLog(store, model.id)
         self.began = self.saved_at = began
         self.saved_step = 0
         self.training: Training | None = None
@@ -67,6 +70,7 @@ class _Attempt:
     def run(self) -> str:
         images_of = load(self.order.data)
         training = self.training = self._resumed(images_of)
+        self.log.add(f"training from step {training.done} of {self.model.steps}")
         fit(training, on_gpu=_has_gpu(self.order))
         self._keep(training.vae.eval(), training, images_of.channels)
         return "trained"
@@ -164,12 +168,11 @@ class _Attempt:
         if self.training:
             numbers["steps"] = self.training.done
             seconds += self.training.seconds
+        self.log.add(f"{status}{': ' if reason else ''}{reason}, {seconds:.1f} s in all")
         write_outcome(
             self.model, self.store, status, reason, seconds=seconds, device=device, **numbers
         )
         self.checkpoints.remove()
-        if status != "failed":
-            self.store.remove("models", self.model.id, "error.txt")
         self.store.sweep("models", self.model.id)
 
 

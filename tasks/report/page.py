@@ -47,7 +47,7 @@ def write_report(store: Store, study: Mapping[str, Any]) -> str:
     plan = plan_of(study)
     page = _template().render(context(store, plan, read_frames(store, plan)))
     store.write_bytes(page.encode(), "report", "index.html")
-    return store.path("report", "index.html")
+    return store.address("report", "index.html")
 
 
 def context(store: Store, plan: Plan, frames: Frames) -> dict[str, Any]:

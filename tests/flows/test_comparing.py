@@ -10,7 +10,8 @@ import pytest
 from flows.comparing import all_stands, groups_of
 from flows.spec import Study
 from flows.survey import survey
-from flows.sweep import Sweep, Work, compare
+from flows.sweep import Sweep
+from flows.work import Work, compare
 from infra.store import Store
 from tests.flows.trained import Inline, compared, made_up, models_of, train
 
@@ -76,7 +77,7 @@ def test_what_stands_is_not_done_again(full: tuple[Study, Store]) -> None:
     before = times(store), times(store, "ranks")
     workers = Inline()
     sweep = compared(study, store, workers)
-    assert workers.calls == []
+    assert workers.called == []
     assert (times(store), times(store, "ranks")) == before
     assert sweep.progress.todo["compare"] == sweep.progress.done["compare"] == 2
 
@@ -123,7 +124,7 @@ def test_pools_and_similarities_may_come_and_go(full: tuple[Study, Store]) -> No
     compared(study, store, workers)
     assert stands(study, store) and store.parts("ranks") == GROUPS
     assert ranked(store) == narrow
-    assert [call[2].cells for call in workers.calls] == [(), ()], "only ranked, from what stood"
+    assert [call[2].cells for call in workers.called] == [(), ()], "only ranked, from what stood"
 
 
 def old_layout(study: Study, store: Store) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 
 from flows.spec import Study, parse_study
 from flows.survey import survey
-from flows.sweep import Sweep, Work
+from flows.sweep import Sweep
+from flows.work import Work
 from infra.store import Store
 from tasks.outcome import write_outcome
 from tasks.settings import Model
@@ -29,21 +30,35 @@ STUDY: dict[str, Any] = {
 
 
 class Inline:
-    """Workers that do each call at once, here."""
+    """Workers that do each call at once, here, when its result is asked for."""
 
-    def __init__(self) -> None:
-        self.calls: list[tuple[Any, ...]] = []
+    stopping = False
 
-    def map(
-        self,
-        function: Callable[..., Any],
-        calls: Iterable[tuple[Any, ...]],
-        gpus: float = 0.0,
-    ) -> Iterator[tuple[tuple[Any, ...], object]]:
-        for call in calls:
-            self.calls.append(call)
+    def __init__(self, does: Callable[..., object] | None = None) -> None:
+        self.does = does
+        self.called: list[tuple[Any, ...]] = []
+
+    def calls(self, function: Callable[..., Any], *_: object) -> InlineCalls:
+        return InlineCalls(self, self.does or function)
+
+
+class InlineCalls:
+    def __init__(self, of: Inline, function: Callable[..., Any]) -> None:
+        self.of, self.function = of, function
+        self.left: list[tuple[Any, ...]] = []
+
+    def add(self, call: tuple[Any, ...], rank: tuple[int, ...] = ()) -> None:
+        self.left.append(call)
+
+    def end(self) -> None:
+        pass
+
+    def __iter__(self) -> Iterator[tuple[tuple[Any, ...], object]]:
+        while self.left:
+            call = self.left.pop(0)
+            self.of.called.append(call)
             try:
-                yield call, function(*call)
+                yield call, self.function(*call)
             except Exception as error:  # as a worker hands it on
                 yield call, error
 

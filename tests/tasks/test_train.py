@@ -21,6 +21,7 @@ from models import METHODS
 from models.representation import encode
 from models.training import Training
 from tasks import data_sets
+from tasks.log import LOG
 from tasks.settings import DataChoice, Model, TrainingOrder
 from tasks.settings import Training as TrainingSettings
 from tasks.streams import stream
@@ -59,7 +60,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))
-        if path.is_file()
+        if path.is_file() and path.name != LOG  # times and processes
     }
 
 
@@ -72,6 +73,10 @@ def outcome(folder: Path, model: Model = MODEL) -> dict[str, object]:
     return row
 
 
+def log(folder: Path, model: Model = MODEL) -> str:
+    return Store(folder).read_bytes("models", model.id, LOG).decode()
+
+
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory, cache) -> Path:
     folder = tmp_path_factory.mktemp("undisturbed")
@@ -81,7 +86,7 @@ def undisturbed(tmp_path_factory, cache) -> Path:
 
 def test_everything_is_written(undisturbed):
     store = Store(undisturbed)
-    assert store.names("models", MODEL.id) == ["model.json", "weights.safetensors"]
+    assert store.names("models", MODEL.id) == [LOG, "model.json", "weights.safetensors"]
     assert store.names("tables") == sorted(WRITTEN)
     assert store.read_json("models", MODEL.id, "model.json") == {**MODEL.identity, "channels": 1}
     row = outcome(undisturbed)
@@ -165,7 +170,7 @@ def test_no_model_counts_as_trained_before_the_rest_stands(table, tmp_path, monk
     assert Store(tmp_path).read("models").num_rows == 0
     monkeypatch.undo()
     assert train_model(short, order(tmp_path)) == "trained"
-    assert "error.txt" not in Store(tmp_path).names("models", short.id)
+    assert "trained, " in log(tmp_path, short).splitlines()[-1]
 
 
 @pytest.mark.parametrize(
@@ -209,7 +214,7 @@ def test_the_row_comes_last(tmp_path, monkeypatch):
     )
     train_model(replace(MODEL, steps=1), order(tmp_path))
     assert written[-1] == "models"
-    assert set(written) == {*WRITTEN, "weights.safetensors", "model.json"}
+    assert set(written) == {*WRITTEN, "weights.safetensors", "model.json", LOG}
 
 
 def test_a_damaged_row_is_made_again(undisturbed, tmp_path):
@@ -402,5 +407,7 @@ def test_an_exception_is_a_row_and_a_file_to_read(tmp_path, monkeypatch):
     assert train_model(MODEL, order(tmp_path)) == "failed"
     row = outcome(tmp_path)
     assert (row["status"], row["reason"]) == ("failed", "RuntimeError: the roof leaks")
-    text = Store(tmp_path).read_bytes("models", MODEL.id, "error.txt").decode()
-    assert text.startswith("Traceback") and "the roof leaks" in text and "broken" in text
+    text = log(tmp_path)
+    assert "Traceback" in text and "in broken" in text and "the roof leaks" in text
+    last = text.splitlines()[-1]
+    assert f" {os.getpid()}: failed: RuntimeError: the roof leaks, " in last

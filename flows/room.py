@@ -1,0 +1,73 @@
+"""A store that is full, or that cannot be written for a while: waited for, then given up."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from infra.errors import WrongInput
+from infra.store import Store, no_room
+from infra.workers import Stopped
+
+PROBE_SECONDS = 2.0
+PROBE = os.urandom(1 << 16)  # that no file system packs into nothing
+Value = TypeVar("Value")
+
+
+class Room:
+    """No model is blamed for a full disk: who finds it full waits here, and tries again."""
+
+    def __init__(self, store: Store, minutes: float, say: Callable[[str], None]) -> None:
+        self.store, self.minutes, self.say = store, minutes, say
+        self.stopped: Callable[[], bool] = lambda: False
+        self._full_since: float | None = None
+        self._lock = threading.Lock()
+
+    def wait(self, reason: str) -> None:
+        """Until a little can be written; raise if nothing was done in too long."""
+        with self._lock:
+            if self._full_since is None:
+                self._full_since = time.monotonic()
+                if self.minutes:
+                    self.say(f"store {self.store}: {reason}; waiting up to {self.minutes:g} min")
+            since = self._full_since
+        while True:
+            if self.stopped():
+                raise Stopped
+            if time.monotonic() - since >= 60 * self.minutes:
+                accepted = "room to write; then the same command goes on"
+                raise WrongInput("store", f"{self.store} ({reason})", accepted)
+            time.sleep(PROBE_SECONDS)
+            if self._is_there():
+                return
+
+    def found(self) -> None:
+        """Something was written: the next full disk is a new one."""
+        if self._full_since is not None:
+            with self._lock:
+                self._full_since = None
+            self.say("")
+
+    def patiently(self, action: Callable[[], Value]) -> Value:
+        """Do it, again and again if there is no room."""
+        while True:
+            try:
+                done = action()
+            except OSError as error:
+                if not (reason := no_room(error)):
+                    raise
+                self.wait(reason)
+            else:
+                self.found()
+                return done
+
+    def _is_there(self) -> bool:
+        try:
+            self.store.write_bytes(PROBE, "room.probe")
+            self.store.remove("room.probe")
+        except OSError:
+            return False
+        return True

@@ -1,0 +1,283 @@
+"""Workers: what comes back, what is bounded, what ends them, and who may reach them."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from infra.errors import WrongInput
+from infra.runtime import BLAS_KERNELS, WORKER, quieten
+from infra.workers import PER_CORE, Before, Need, Stopped, Workers, running_workers
+from tests.processes import descendants
+
+
+def double(number: int) -> int:
+    if number < 0:
+        raise ValueError(f"{number} is below 0")
+    return 2 * number
+
+
+def environment(names: tuple[str, ...]) -> dict[str, str]:
+    return {name: os.environ.get(name, "") for name in names}
+
+
+def die(number: int) -> int:
+    os._exit(1)
+
+
+def die_noting(place: str) -> None:
+    with Path(place).open("a") as file:
+        file.write("x")
+    os._exit(1)
+
+
+def waits_for(number: int, place: str) -> int:
+    while not Path(place).exists():
+        time.sleep(0.02)
+    return number
+
+
+def resources(number: int) -> dict[str, float]:
+    import ray
+
+    found: dict[str, float] = ray.get_runtime_context().get_assigned_resources()
+    return found
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[Workers]:
+    quieten()
+    with running_workers(count=2) as running:
+        yield running
+
+
+def test_every_call_comes_back_once_with_its_result(workers: Workers) -> None:
+    found = dict(workers.map(double, [(number,) for number in range(40)]))
+    assert found == {(number,): 2 * number for number in range(40)}
+
+
+def test_an_error_comes_back_and_the_others_go_on(workers: Workers) -> None:
+    found = dict(workers.map(double, [(-1,), (3,)]))
+    assert found[(3,)] == 6
+    assert isinstance(found[(-1,)], Exception)
+    assert "-1 is below 0" in str(found[(-1,)])
+
+
+def test_a_call_that_kills_its_worker_every_time_is_given_up(workers: Workers) -> None:
+    found = dict(workers.map(die, [(1,)]))
+    assert isinstance(found[(1,)], Exception)
+    assert dict(workers.map(double, [(1,)])) == {(1,): 2}
+
+
+def test_calls_are_handed_out_only_as_the_window_allows(workers: Workers, tmp_path: Path) -> None:
+    asked: list[int] = []
+
+    def before(number: int, path: str) -> Before:
+        asked.append(number)
+        return Before.GO
+
+    gate = tmp_path / "gate"
+    calls = workers.calls(waits_for, before=before)
+    for number in range(100):
+        calls.add((number, str(gate)))
+    calls.end()
+    time.sleep(1.5)
+    assert len(asked) == PER_CORE * workers.count
+    gate.write_text("open")
+    assert sorted(number for (number, _), _ in calls) == list(range(100))
+
+
+def test_the_lowest_rank_is_next_whoever_asked_first(workers: Workers) -> None:
+    order: list[int] = []
+
+    def before(number: int) -> int:
+        order.append(number)
+        return -number  # an answer that is no question of going: the result
+
+    first, second = (workers.calls(double, before=before) for _ in range(2))
+    with workers._changed:  # so that all wait before any goes
+        for number in (5, 3, 1):
+            first.add((number,), (number,))
+        for number in (4, 2, 0):
+            second.add((number,), (number,))
+    first.end()
+    second.end()
+    assert dict(first) == {(5,): -5, (3,): -3, (1,): -1}
+    assert dict(second) == {(4,): -4, (2,): -2, (0,): 0}
+    assert order == [0, 1, 2, 3, 4, 5]
+
+
+def test_what_somebody_else_does_is_asked_for_again_later(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("infra.workers.LATER_SECONDS", 0.2)
+    asked: list[float] = []
+
+    def before(number: int) -> Before:
+        asked.append(time.monotonic())
+        return Before.GO if len(asked) == 3 else Before.LATER
+
+    calls = workers.calls(double, before=before)
+    calls.add((4,))
+    calls.end()
+    assert dict(calls) == {(4,): 8}
+    assert len(asked) == 3
+    assert asked[2] - asked[0] >= 0.4
+
+
+def test_calls_may_be_added_while_results_are_read(workers: Workers) -> None:
+    calls = workers.calls(double)
+    calls.add((1,))
+    calls.end()
+    found = []
+    for (number,), result in calls:
+        found.append(result)
+        if number < 4:
+            calls.add((number + 1,))
+    assert found == [2, 4, 6, 8]
+
+
+def test_a_call_has_the_cpus_and_the_memory_that_it_needs(workers: Workers) -> None:
+    ((_, one),) = workers.map(resources, [(0,)], Need(cpus=2, memory_gib=0.25))
+    assert one["CPU"] == 2
+    assert one["memory"] == 0.25 * 2**30
+    ((_, one),) = workers.map(resources, [(0,)], Need(cpus=0.5, gpus=1))
+    assert one["CPU"] == 0.5
+    assert "GPU" not in one, "on a machine without a GPU it runs on the CPU"
+    assert Need(gpus=0.25).options(gpus_there=True)["num_gpus"] == 0.25
+
+
+def test_a_call_is_tried_as_often_as_it_may_be(workers: Workers, tmp_path: Path) -> None:
+    for tries in (1, 3):
+        place = tmp_path / str(tries)
+        ((_, result),) = workers.map(die_noting, [(str(place),)], Need(tries=tries))
+        assert isinstance(result, Exception)
+        assert place.read_text() == "x" * tries
+
+
+def test_several_threads_share_the_window(workers: Workers) -> None:
+    counts: list[int] = []
+
+    def feed() -> None:
+        counts.append(len(list(workers.map(double, [(1,)] * 30))))
+
+    threads = [threading.Thread(target=feed) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert counts == [30] * 6
+
+
+def test_workers_are_single_threaded_and_keep_their_memory(workers: Workers) -> None:
+    ((_, found),) = workers.map(environment, [(tuple(WORKER),)])
+    assert found == WORKER
+
+
+def test_machines_of_a_cluster_choose_their_own_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    import ray
+
+    given: list[dict[str, str]] = []
+
+    def init(*_: object, runtime_env: dict[str, dict[str, str]], **__: object) -> None:
+        given.append(runtime_env["env_vars"])
+
+    monkeypatch.setattr(ray, "init", init)
+    monkeypatch.setattr(ray, "cluster_resources", lambda: {"CPU": 1.0})
+    monkeypatch.setattr(ray, "shutdown", lambda: None)
+    monkeypatch.setitem(WORKER, BLAS_KERNELS, "SkylakeX")
+    for address in ("auto", None):
+        with running_workers(address, count=1):
+            pass
+    assert [BLAS_KERNELS in variables for variables in given] == [False, True]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems tell sockets to root only")
+def test_embedded_ray_listens_on_loopback_only(workers: Workers) -> None:
+    import psutil  # Ray brings it
+
+    assert len(list(workers.map(double, [(1,)] * 4))) == 4
+    places = {
+        connection.laddr.ip
+        for pid, _ in descendants(os.getpid())
+        if psutil.pid_exists(pid)
+        for connection in psutil.Process(pid).net_connections("inet")
+        if connection.status == psutil.CONN_LISTEN
+    }
+    assert places
+    assert places <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
+
+
+def test_told_to_stop_it_stops_within_a_moment(workers: Workers, tmp_path: Path) -> None:
+    stopped = Workers(count=2)
+    calls = stopped.map(waits_for, [(1, str(tmp_path / "never"))] * 10)
+    threading.Timer(0.5, stopped.stop).start()
+    began = time.monotonic()
+    with pytest.raises(Stopped):
+        list(calls)
+    with pytest.raises(Stopped):
+        list(stopped.map(double, [(1,)]))
+    stopped.close()
+    assert time.monotonic() - began < 5
+    (tmp_path / "never").write_text("after all, so that the workers are free")
+
+
+def test_who_waits_is_told_when_the_cluster_is_gone(workers: Workers) -> None:
+    broken = Workers(count=2)
+    broken._collect = lambda: 1 / 0  # type: ignore[assignment, method-assign]
+    with pytest.raises(ZeroDivisionError):
+        list(broken.map(double, [(1,)]))
+
+
+def test_a_cluster_that_is_gone_is_told_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("infra.workers.LOOK_SECONDS", 0.1)
+    with socket.socket() as cluster:
+        cluster.bind(("127.0.0.1", 0))
+        cluster.listen(100)
+        address = f"127.0.0.1:{cluster.getsockname()[1]}"
+        watching = Workers(count=2, cluster=address)
+        calls = watching.calls(double)
+        time.sleep(1)
+        assert watching._thread.is_alive(), "as long as it answers"
+    with pytest.raises(WrongInput, match=f"--ray: found {address}, which does not answer any more"):
+        list(calls)
+    watching.close()
+
+
+SIGNALLED = """
+import os, signal, sys
+from infra.workers import stopped_by_signals
+
+class Workers:
+    stopped = False
+    def stop(self):
+        self.stopped = True
+
+workers = Workers()
+try:
+    with stopped_by_signals(workers):
+        try:
+            os.kill(os.getpid(), getattr(signal, sys.argv[1]))
+            for _ in range(10**6):
+                pass
+        except BaseException as error:  # as a library might
+            print(type(error).__name__, workers.stopped)
+finally:
+    print(signal.getsignal(signal.SIGTERM) == signal.SIG_DFL)
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_stops_the_workers_even_if_its_exception_is_lost(name: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SIGNALLED, name], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["KeyboardInterrupt", "True", "True"]

@@ -1,0 +1,68 @@
+"""What a model's log says, and what becomes of tries that leave last words."""
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from infra.store import Store
+from tasks.checkpoints import Checkpoints
+from tasks.log import last_words
+from tasks.train import train_model
+from tests.tasks.test_train import MODEL, cache, log, order  # noqa: F401
+
+
+class Killed(BaseException):
+    """As good as a kill: nobody catches it."""
+
+
+def test_a_model_s_log_tells_where_each_try_began(tmp_path, monkeypatch):
+    def interrupted(self, content):
+        save(self, content)
+        raise Killed
+
+    save = Checkpoints.save
+    monkeypatch.setattr(Checkpoints, "save", interrupted)
+    often = order(tmp_path, steps=20)
+    with pytest.raises(Killed):
+        train_model(MODEL, often)
+    monkeypatch.undo()
+    assert train_model(MODEL, often) == "trained"
+    began = [line for line in log(tmp_path).splitlines() if "training from" in line]
+    assert [line.partition(": ")[2] for line in began] == [
+        f"training from step 0 of {MODEL.steps}",
+        f"training from step 20 of {MODEL.steps}",
+    ]
+
+
+def test_a_log_that_cannot_be_written_costs_no_model(tmp_path, monkeypatch):
+    write = Store.write_bytes
+
+    def full(self, content, *names):
+        if names[-1] == "log.txt":
+            raise OSError(28, "No space left on device")
+        write(self, content, *names)
+
+    monkeypatch.setattr(Store, "write_bytes", full)
+    assert train_model(replace(MODEL, steps=1), order(tmp_path)) == "trained"
+
+
+def test_a_try_that_hangs_ends_and_leaves_its_last_words(tmp_path):
+    script = """
+import sys, time
+from dataclasses import replace
+from models.training import Training
+from tests.tasks.test_train import MODEL, order
+from tasks.train import train_model
+
+Training.optimise = lambda self, step: time.sleep(60)
+given = order(sys.argv[1])
+limited = given.training.model_copy(update={"minutes_per_model": 0.02})
+train_model(MODEL, replace(given, training=limited))
+"""
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], timeout=60)
+    assert done.returncode == 1
+    assert Store(tmp_path).read("models").num_rows == 0, "it is tried again"
+    assert last_words(Store(tmp_path), MODEL.id) == "not done within 0.02 minutes"
+    assert "in optimise" in log(tmp_path) or "in <lambda>" in log(tmp_path)
