@@ -7,6 +7,8 @@ from typing import Any
 
 from flows.bar import bar
 from flows.spec import Study, parse_study
+from infra.claims import CLAIMS
+from infra.drivers import DRIVERS
 from infra.errors import WrongInput
 from infra.store import Store
 from tasks.data_sets import prepare_own
@@ -22,6 +24,7 @@ class CellSurvey:
     cell: Cell
     status: dict[str, str] = field(default_factory=dict)  # model id -> trained, diverged, failed
     scored: set[str] = field(default_factory=set)  # ids of models with every metric
+    reasons: dict[str, str] = field(default_factory=dict)  # of those that are not trained
 
     @property
     def left(self) -> list[Model]:
@@ -61,20 +64,22 @@ class CellSurvey:
 
 def survey(study: Study, store: Store) -> list[CellSurvey]:
     """Every cell's state. Rows in the tables are the only record of progress."""
-    rows = store.read("models", ["model_id", "status"])
-    status = dict(zip(rows["model_id"].to_pylist(), rows["status"].to_pylist(), strict=True))
+    rows = store.read("models", ["model_id", "status", "reason"])
+    ended = {row["model_id"]: row for row in rows.to_pylist()}
     wanted = set(study.metrics.names)
     have: dict[str, set[str]] = {}
-    if status and wanted:
+    if ended and wanted:
         scores = store.read("scores", ["model_id", "metric"])
         columns = (scores[name].to_pylist() for name in scores.column_names)
         for model_id, metric in set(zip(*columns, strict=True)):
             have.setdefault(model_id, set()).add(metric)
     found = []
     for cell in study.cells():
-        known = {model.id: status[model.id] for model in cell.models if model.id in status}
+        known = {model.id: ended[model.id] for model in cell.models if model.id in ended}
         scored = {model_id for model_id in known if wanted <= have.get(model_id, set())}
-        found.append(CellSurvey(cell, known, scored))
+        status = {model_id: row["status"] for model_id, row in known.items()}
+        reasons = {model_id: row["reason"] for model_id, row in known.items() if row["reason"]}
+        found.append(CellSurvey(cell, status, scored, reasons))
     return found
 
 
@@ -116,7 +121,7 @@ def check_store(study: Study, store: Store) -> bool:
         older = stored_study(store)
         study.must_extend(older)
         return older != study
-    if store.names():
+    if set(store.names()) - {DRIVERS, CLAIMS}:  # these come first
         raise WrongInput("store", str(store), "an empty folder, or one that tolstoy run made")
     return True
 

@@ -11,8 +11,9 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,22 +22,27 @@ import pyarrow.compute as pc
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
+from infra import object_store
 from infra.errors import WrongInput
 from infra.tables import TABLES, schema
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)  # as on USB sticks
 ABANDONED_SECONDS = 3600  # no part takes an hour to write
 MERGED = "cell-"  # parts that hold the rows of many models begin with this
 
 
 def no_room(error: BaseException) -> str:
-    """What the disk says if it is full or cannot be written; nothing of other errors.
+    """What the store says if it is full or out of reach for now; nothing of other errors.
 
     An error that comes from a Ray worker carries the original as its cause.
     """
     error = getattr(error, "cause", None) or error
-    number = error.errno if isinstance(error, OSError) else None
-    return os.strerror(number) if number in NO_ROOM else ""
+    if not isinstance(error, OSError):
+        return ""
+    if object_store.is_away(error):
+        return "the object store does not answer"
+    return os.strerror(error.errno) if error.errno in NO_ROOM else ""
 
 
 def merged_key(cell: str) -> str:
@@ -51,18 +57,30 @@ class Store:
         self.uri = str(uri)
         if "://" in self.uri:
             try:
-                self.fs, self.root = pafs.FileSystem.from_uri(self.uri)
+                fs, self.root = pafs.FileSystem.from_uri(self.uri)
+                self.fs = object_store.impatient(fs)
+                if not self.root:
+                    raise OSError("no bucket")
             except (pa.ArrowInvalid, OSError) as error:
-                raise WrongInput("store", self.uri, f"a folder or a URI ({error})") from None
+                told = object_store.without_key(str(error))
+                raise WrongInput("store", str(self), f"a folder or a URI ({told})") from None
         else:
             self.fs, self.root = pafs.LocalFileSystem(), str(Path(self.uri).absolute())
-        self._renames = isinstance(self.fs, pafs.LocalFileSystem)
+            self.uri = self.root  # workers start in folders of their own
+        self.local = isinstance(self.fs, pafs.LocalFileSystem)
 
     def __str__(self) -> str:
-        return self.uri if "://" in self.uri else _shown(Path(self.root))
+        """Without a key that a URI may carry."""
+        return object_store.without_key(self.uri) if "://" in self.uri else _shown(Path(self.root))
 
     def path(self, *names: str) -> str:
         return "/".join((self.root, *names))
+
+    def address(self, *names: str) -> str:
+        """Where a person finds it: a path, or a URI without what leads to the server."""
+        if self.local:
+            return self.path(*names)
+        return "/".join((str(self).partition("?")[0].rstrip("/"), *names))
 
     # files -------------------------------------------------------------------------------
 
@@ -84,11 +102,8 @@ class Store:
             return cast(bytes, file.read())
 
     def write_bytes(self, data: bytes, *names: str) -> None:
-        final = self.path(*names)
-        target = self._temporary(final)
-        with self.fs.open_output_stream(target) as file:
+        with self._whole(self.path(*names)) as target, self.fs.open_output_stream(target) as file:
             file.write(data)
-        self._publish(target, final)
 
     def read_json(self, *names: str) -> Any:
         return json.loads(self.read_bytes(*names))
@@ -100,8 +115,46 @@ class Store:
         """Give a file another name, in place of what may have that name."""
         self.fs.move(self.path(*names), self.path(*others))
 
+    def create_exclusively(self, data: bytes, *names: str) -> bool:
+        """Write a file unless it is there; of several writers at once one is told True.
+
+        On file systems only: an object store cannot be asked for that through pyarrow.
+        """
+        final = self.path(*names)
+        target = self._temporary(final)
+        try:
+            Path(target).write_bytes(data)
+            os.link(target, final)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            if error.errno not in NO_LINKS:
+                raise
+            return _created(final, data)
+        finally:
+            Path(target).unlink(missing_ok=True)
+        return True
+
+    @contextmanager
+    def locked(self, *names: str) -> Iterator[bool]:
+        """Keep others out of blocks of this name; says whether this place can do that."""
+        if not self.local:
+            yield False
+            return
+        import fcntl
+
+        place = Path(self.path(*names))
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with place.open("ab") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX)
+            except OSError:  # a network file system without locks
+                yield False
+            else:
+                yield True
+
     def remove(self, *names: str) -> None:
-        if self.exists(*names):
+        with suppress(FileNotFoundError):
             self.fs.delete_file(self.path(*names))
 
     def sweep(self, *folder: str, older_than: float = 0.0) -> None:
@@ -123,21 +176,32 @@ class Store:
             for table in TABLES:
                 self.sweep("tables", table, older_than=ABANDONED_SECONDS)
         except OSError as error:
-            reason = os.strerror(error.errno) if error.errno else str(error)
-            raise WrongInput(
-                "store", f"{self} ({reason})", "a folder that can be written"
-            ) from None
+            if self.local:
+                reason = os.strerror(error.errno) if error.errno else str(error)
+                accepted = "a folder that can be written"
+            else:
+                reason, accepted = object_store.told(error), object_store.ACCEPTED
+            raise WrongInput("store", f"{self} ({reason})", accepted) from None
 
     def _temporary(self, final: str) -> str:
-        if not self._renames:
+        if not self.local:
             return final
         folder, _, name = final.rpartition("/")
         Path(folder).mkdir(parents=True, exist_ok=True)
         return f"{folder}/.{name}.{uuid.uuid4().hex}.tmp"
 
-    def _publish(self, target: str, final: str) -> None:
-        if target != final:
-            self.fs.move(target, final)
+    @contextmanager
+    def _whole(self, final: str) -> Iterator[str]:
+        """Where to write what then gets its name; of what could not be written nothing stays."""
+        target = self._temporary(final)
+        try:
+            yield target
+            if target != final:
+                self.fs.move(target, final)
+        except BaseException:
+            if target != final:  # half of it would take room that is wanted
+                Path(target).unlink(missing_ok=True)
+            raise
 
     # tables ------------------------------------------------------------------------------
 
@@ -158,12 +222,10 @@ class Store:
             raise ValueError(f"table {table}: found {rows.schema.names}, or other types")
         if made_from:
             rows = rows.replace_schema_metadata({**rows.schema.metadata, "made_from": made_from})
-        final = self.path("tables", table, f"{key}.parquet")
-        target = self._temporary(final)
-        pq.write_table(
-            rows, target, filesystem=self.fs, compression="zstd", write_page_checksum=True
-        )
-        self._publish(target, final)
+        with self._whole(self.path("tables", table, f"{key}.parquet")) as target:
+            pq.write_table(
+                rows, target, filesystem=self.fs, compression="zstd", write_page_checksum=True
+            )
 
     def parts(self, table: str) -> list[str]:
         return [n.removesuffix(".parquet") for n in self.names("tables", table)]
@@ -185,7 +247,13 @@ class Store:
         self, table: str, columns: Sequence[str] | None = None, keys: Iterable[str] | None = None
     ) -> pa.Table:
         """All rows of a table (or of some of its parts). A damaged part counts as not there."""
-        keys = self.parts(table) if keys is None else list(keys)
+        if keys is None:
+            while True:  # again, if some of it was merged meanwhile
+                there = self.parts(table)
+                rows = self.read(table, columns, there)
+                if set(there) <= set(self.parts(table)):
+                    return rows
+        keys = list(keys)
         merged = [key for key in keys if key.startswith(MERGED)]
         single = [key for key in keys if not key.startswith(MERGED)]
         wanted = columns if columns is None or "model_id" in columns else [*columns, "model_id"]
@@ -256,6 +324,16 @@ class Store:
             return _completed(file.read(columns=columns, use_threads=False), table, columns)
         except (pa.ArrowException, OSError, ValueError):  # what the parser says of wrong bytes
             return None
+
+
+def _created(final: str, data: bytes) -> bool:
+    """Whether the file was not there; others may see it empty for a moment."""
+    try:
+        with Path(final).open("xb") as file:
+            file.write(data)
+    except FileExistsError:
+        return False
+    return True
 
 
 def table_of(name: str, columns: Mapping[str, Any]) -> pa.Table:

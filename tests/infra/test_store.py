@@ -1,3 +1,4 @@
+import errno
 import json
 import math
 import os
@@ -6,6 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -242,6 +245,42 @@ def test_merging_loses_nothing_whatever_came_before(tmp_path_factory, events):
             assert mine == ({name: expected[name]} if name in expected else {})
 
 
+def test_reading_while_another_driver_merges_finds_every_row(store, monkeypatch):
+    for name in "ab":
+        store.write_part("curves", name, curve(name, [1]))
+    listed = Store.parts
+
+    def merged_after_listing(self, table):
+        found = listed(self, table)
+        monkeypatch.undo()
+        self.merge("curves", "cell", "ab")
+        return found
+
+    monkeypatch.setattr(Store, "parts", merged_after_listing)
+    assert losses(store.read("curves")) == {"a": [1], "b": [1]}
+
+
+def creates(store: Store, name: str, data: bytes) -> bool:
+    return store.create_exclusively(data, "claims", name)
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_of_many_that_create_a_file_one_is_told_so(store, monkeypatch, links):
+    def no_links(*_):
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    if not links:
+        monkeypatch.setattr(os, "link", no_links)
+    with ThreadPoolExecutor(8) as pool:
+        for name in map(str, range(20)):
+            create = partial(creates, store, name)
+            told = list(pool.map(create, [b"%d" % i for i in range(8)]))
+            assert sum(told) == 1
+            assert store.read_bytes("claims", name) == b"%d" % told.index(True)
+    assert store.names("claims") == sorted(map(str, range(20)))
+    assert not list(Path(store.root).rglob("*.tmp"))
+
+
 def test_merging_a_cell_leaves_the_others(store):
     for name in "abc":
         store.write_part("curves", name, curve(name, [1]))
@@ -303,6 +342,29 @@ def test_hidden_files_are_not_listed(store):
     file_of(store, "curves", ".b.parquet.123.tmp").write_bytes(b"half")
     assert store.parts("curves") == ["a"]
     assert losses(store.read("curves")) == {"a": [1]}
+
+
+FULL = """
+import resource, signal, sys
+from infra.store import Store
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # so that what is too large is an error, as if full
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    Store(sys.argv[1]).write_bytes(bytes(5000), "models", "m1", "weights")
+except OSError:
+    print("full")
+"""
+
+
+def test_what_finds_no_room_leaves_nothing_half_written(store, tmp_path):
+    command = [sys.executable, "-c", FULL, store.root]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout == "full\n"
+    file_of(store, "curves", "a.parquet").mkdir(parents=True)  # where no file can be put
+    with pytest.raises(OSError):
+        store.write_part("curves", "a", curve("a", [1]))
+    assert not [path for path in Path(store.root).rglob("*") if path.is_file()]
 
 
 def test_a_file_uri_works_as_its_path_does(tmp_path):
@@ -436,3 +498,12 @@ def test_rows_from_before_a_column_was_added_have_nulls_there(store):
     ]
     store.merge("scores", "some", ["old", "new"])
     assert store.read("scores").num_rows == 2
+
+
+def test_workers_elsewhere_find_a_store_that_was_named_from_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    place = Store("studies/mine")
+    assert place.uri == str(tmp_path / "studies/mine")
+    assert str(place) == "studies/mine", "people see what they typed"

@@ -1,0 +1,70 @@
+"""Which driver does what: a file per claim, `<store>/claims/NAME`, that names its driver.
+
+A file system creates a file for one of several writers only. An object store does not (pyarrow
+cannot ask for it), so there a claim is a flag of one's own, `NAME@DRIVER`: it is raised, then
+others are looked for, and whoever sees another's flag beside the own one takes the own one down.
+Of two that raise theirs at once at least one sees the other's; if both do, both come back later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from infra.store import Store
+
+CLAIMS = "claims"
+LOCK = (CLAIMS, ".lock")
+
+
+def take(store: Store, name: str, driver: str, is_dead: Callable[[str], bool]) -> bool:
+    """Whether the driver has the claim now; that of a dead driver is taken over."""
+    if not store.local:
+        return _raise_flag(store, name, driver, is_dead)
+    if store.create_exclusively(driver.encode(), CLAIMS, name):
+        return True
+    owner = _owner(store, name)
+    if owner == driver or not owner:  # it was given back, or is being written, this moment
+        return owner == driver
+    if not is_dead(owner):
+        return False
+    with store.locked(*LOCK):  # several may have found it dead
+        if _owner(store, name) != owner:
+            return False
+        store.write_bytes(driver.encode(), CLAIMS, name)
+        return True
+
+
+def give_back(store: Store, name: str, driver: str) -> None:
+    if not store.local:
+        store.remove(CLAIMS, f"{name}@{driver}")
+        return
+    with store.locked(*LOCK):
+        if _owner(store, name) == driver:  # and nobody took it over, thinking the driver dead
+            store.remove(CLAIMS, name)
+
+
+def forget_all(store: Store) -> None:
+    """For a driver that is alone: whatever stands was left by dead ones."""
+    for name in store.names(CLAIMS):
+        store.remove(CLAIMS, name)
+
+
+def _owner(store: Store, name: str) -> str | None:
+    with suppress(FileNotFoundError):
+        return store.read_bytes(CLAIMS, name).decode(errors="replace")
+    return None
+
+
+def _raise_flag(store: Store, name: str, driver: str, is_dead: Callable[[str], bool]) -> bool:
+    mine = f"{name}@{driver}"
+    store.write_bytes(b"", CLAIMS, mine)
+    flags = [flag for flag in store.names(CLAIMS) if flag.rpartition("@")[0] == name]
+    others = [flag for flag in flags if flag != mine]
+    for flag in others:
+        if not is_dead(flag.rpartition("@")[2]):
+            store.remove(CLAIMS, mine)
+            return False
+    for flag in others:
+        store.remove(CLAIMS, flag)
+    return True

@@ -1,0 +1,131 @@
+"""Two runs on one store: the second is refused, or helps; nothing is done twice."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from flows.run import opened
+from infra.errors import WrongInput
+from infra.holders import holding
+from infra.store import Store
+from tests.flows.conftest import MODELS, contents, start, tolstoy, wait_for_training
+from tests.flows.trained import made_up, models_of, train
+
+pytestmark = pytest.mark.timeout(600)
+
+
+def wait_for_driver(store: Path) -> None:
+    deadline = time.monotonic() + 60
+    while not (list(store.glob("drivers/*.json")) and (store / "study.json").exists()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def trainings(store: Path) -> Counter[str]:
+    """How often each model was begun or gone on with."""
+    logs = {log.parent.name: log.read_text() for log in store.glob("models/*/log.txt")}
+    return Counter({model: text.count("training from step") for model, text in logs.items()})
+
+
+def test_the_second_is_refused_and_one_that_joins_shares_the_work(
+    spec: Path, undisturbed: Path, tmp_path: Path
+) -> None:
+    store = tmp_path / "store"
+    first = start("run", spec, "--store", store, "--workers", 1)
+    wait_for_driver(store)
+    joined = start("run", spec, "--store", store, "--workers", 1, "--join")
+    refused = tolstoy("run", spec, "--store", store)
+    assert refused.returncode == 2 and len(refused.stderr.splitlines()) == 1, refused.stderr
+    assert "held by" in refused.stderr and "pid " in refused.stderr and "--join" in refused.stderr
+    retried = tolstoy("run", spec, "--store", store, "--join", "--retry", "failed")
+    assert retried.returncode == 2 and "--retry" in retried.stderr, retried.stderr
+    for process in (first, joined):
+        _, err = process.communicate(timeout=240)
+        assert process.returncode == 0, err
+        if process is joined:
+            assert f"pid {first.pid}" in err
+    assert_same(store, undisturbed)
+    assert sorted(trainings(store).values()) == [1] * MODELS
+
+
+def assert_same(store: Path, undisturbed: Path) -> None:
+    ours, theirs = contents(store), contents(undisturbed)
+    for name in theirs:
+        assert ours[name] == theirs[name], name
+    assert Store(store).names("drivers") == Store(store).names("claims") == []
+
+
+@pytest.mark.slow
+def test_one_that_joined_finishes_what_a_killed_one_had_begun(
+    spec: Path, undisturbed: Path, tmp_path: Path
+) -> None:
+    store = tmp_path / "store"
+    first = start("run", spec, "--store", store, "--workers", 1)
+    wait_for_driver(store)
+    joined = start("run", spec, "--store", store, "--workers", 1, "--join")
+    wait_for_training(first, store)
+    first.kill()
+    first.communicate(timeout=60)
+    _, err = joined.communicate(timeout=240)
+    assert joined.returncode == 0, err
+    assert_same(store, undisturbed)
+
+
+@pytest.mark.slow
+def test_a_run_that_was_taken_for_dead_ends_with_a_line(spec: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    process = start("run", spec, "--set", "training.steps=100000", "--store", store)
+    wait_for_training(process, store)
+    for record in store.glob("drivers/*.json"):
+        record.unlink()
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 2, err
+    assert "taken over by another driver" in err.splitlines()[-1] and "Traceback" not in err
+    assert Store(store).names("claims") == []
+
+
+def test_a_refused_run_changes_nothing(tmp_path: Path) -> None:
+    study, store = made_up(tmp_path / "held")
+    larger = study.model_copy(update={"seeds": 3})
+    written = store.read_bytes("study.json")
+    with (
+        holding(store),
+        pytest.raises(WrongInput, match="held by"),
+        opened(larger, store, set()),
+    ):
+        pass
+    assert store.read_bytes("study.json") == written
+    with holding(store), opened(larger, store, set(), join=True) as (_, found, holder):
+        assert holder and len(found) == len(study.cells())
+        assert store.read_bytes("study.json") != written
+
+
+def test_models_are_not_forgotten_under_another_driver(tmp_path: Path) -> None:
+    study, store = made_up(tmp_path / "held")
+    with (
+        holding(store),
+        pytest.raises(WrongInput, match="--retry"),
+        opened(study, store, {"failed"}, join=True),
+    ):
+        pass
+
+
+def test_a_store_where_only_a_driver_has_been_is_new(tmp_path: Path) -> None:
+    """It was killed between its first record and the study's file."""
+    study, elsewhere = made_up(tmp_path / "elsewhere")
+    store = Store(tmp_path / "store")
+    store.write_bytes(b"", "claims", "models-x")
+    with opened(study, store, set()) as (_, _, holder):
+        assert holder and store.exists("study.json")
+        assert not elsewhere.exists("drivers")
+
+
+def test_a_study_with_nothing_to_do_is_not_held(tmp_path: Path) -> None:
+    study, store = made_up(tmp_path / "done", udr={"similarities": []})
+    train(store, models_of(study))
+    with holding(store), opened(study, store, set()) as (_, found, holder):
+        assert holder is None and not any(one.left for one in found)

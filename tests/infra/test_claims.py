@@ -1,0 +1,91 @@
+"""Claims by drivers that are only names here: who gets what, and who may take it back."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from infra.claims import CLAIMS, forget_all, give_back, take
+from infra.store import Store
+
+
+class Flags(Store):
+    """A folder that is treated as an object store."""
+
+    def __init__(self, place: Path) -> None:
+        super().__init__(place)
+        self.local = False
+
+    def _temporary(self, final: str) -> str:
+        Path(final).parent.mkdir(parents=True, exist_ok=True)
+        return final
+
+
+@pytest.fixture(params=[Store, Flags])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    made: Store = request.param(tmp_path)
+    return made
+
+
+def alive(driver: str) -> bool:
+    return False
+
+
+def dead(driver: str) -> bool:
+    return True
+
+
+def both(action: Callable[[str], bool]) -> list[str]:
+    """Who of two was told True, when both ask at once."""
+    told: list[str] = []
+    threads = [
+        threading.Thread(target=lambda who=who: action(who) and told.append(who)) for who in "ab"
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return told
+
+
+def test_one_has_it_until_it_is_given_back(store):
+    assert take(store, "x", "a", alive) and take(store, "x", "a", alive)
+    assert not take(store, "x", "b", alive) and take(store, "y", "b", alive)
+    give_back(store, "x", "b")  # which never had it
+    assert not take(store, "x", "b", alive)
+    give_back(store, "x", "a")
+    give_back(store, "x", "a")
+    assert take(store, "x", "b", alive)
+
+
+def test_a_dead_drivers_claim_is_taken_over_and_not_given_back_by_it(store):
+    assert take(store, "x", "a", alive) and take(store, "x", "b", dead)
+    give_back(store, "x", "a")
+    assert not take(store, "x", "c", alive)
+    give_back(store, "x", "b")
+    assert store.names(CLAIMS) == []
+
+
+def test_of_two_that_find_it_dead_at_once_one_takes_it_over(tmp_path):
+    store = Store(tmp_path)
+    for name in map(str, range(20)):
+        assert take(store, name, "gone", alive)
+        together = threading.Barrier(2)
+
+        def found_dead(driver: str, together: threading.Barrier = together) -> bool:
+            together.wait()
+            return driver == "gone"
+
+        told = both(lambda who, name=name, found=found_dead: take(store, name, who, found))
+        assert len(told) == 1
+        assert not take(store, name, "c", alive)
+
+
+def test_all_are_forgotten(store):
+    for name in "xyz":
+        take(store, name, "a", alive)
+    forget_all(store)
+    assert take(store, "x", "b", alive) and len(store.names(CLAIMS)) == 1
