@@ -6,6 +6,7 @@ import json as jsonlib
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Any
 
 from flows.estimate import Estimate
@@ -16,6 +17,8 @@ from infra.errors import WrongInput, one_of
 from infra.runtime import cores
 from infra.store import Store
 
+GAP = "  "  # between columns
+
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Columns as wide as they need to be; numbers to the right."""
@@ -23,12 +26,24 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
     right = [bool(rows) and isinstance(rows[0][i], int | float) for i in range(len(head))]
     return "\n".join(
-        "  ".join(
+        GAP.join(
             text.rjust(width) if to_right else text.ljust(width)
             for text, width, to_right in zip(row, widths, right, strict=True)
         ).rstrip()
         for row in cells
     )
+
+
+def fitting(head: Sequence[str], rows: Sequence[Sequence[object]], width: int = 0) -> int:
+    """How many of a table's columns, from the left, fit the terminal; the first two always do."""
+    width = width or get_terminal_size((100, 24)).columns
+    cells = [[str(value) for value in row] for row in (head, *rows)]
+    used = -len(GAP)
+    for count in range(len(head)):
+        used += len(GAP) + max(len(row[count]) for row in cells)
+        if used > width and count >= 2:
+            return count
+    return len(head)
 
 
 def totals(found: Sequence[CellSurvey]) -> dict[str, int]:
@@ -89,23 +104,6 @@ def print_plan(
     lines += [("missing", text) for text in missing]
     print("\n".join(f"{name:<12} {text}" for name, text in lines))
     print(f"\nMeasured here on {cost.measured}; tolstoy plan --calibrate measures again.")
-    return 0
-
-
-def print_status(study: Study, store: Store, found: Sequence[CellSurvey], json: bool) -> int:
-    rows = [one.as_json() for one in found]
-    total = totals(found)
-    if json:
-        facts = {"study": study.name, "store": str(store), **total, "cells": rows}
-        print(jsonlib.dumps(facts, indent=2))
-        return 0
-    names = ("cell", "models", "trained", "scored", "diverged", "failed", "left")
-    print(table(names, [[row[name] for name in names] for row in rows]))
-    print(
-        f"\n{study.name} in {store}: {total['trained']:,} of {total['models']:,} models trained, "
-        f"{total['scored']:,} scored, {total['diverged']:,} diverged, {total['failed']:,} failed, "
-        f"{total['left']:,} left"
-    )
     return 0
 
 

@@ -56,7 +56,7 @@ def list_(*, data_dir: DataDir = None, json: Json = False) -> int:
             " × ".join(str(factor["size"]) for factor in row["factors"]),
             f"{row['images']:,}",
             ", ".join(source + ("" if ok else " (fetch)") for source, ok in row["sources"].items()),
-            _size(row["bytes"]) if row["bytes"] else "-",
+            size_text(row["bytes"]) if row["bytes"] else "-",
             ", ".join(row["files"]) or "-",
         )
         for row in rows
@@ -86,7 +86,7 @@ def _listed(name: str, cache: Path) -> dict[str, Any]:
     }
 
 
-def _size(count: float) -> str:
+def size_text(count: float) -> str:
     for unit in ("B", "kB", "MB"):
         if count < 1000:
             return f"{count:.0f} {unit}"

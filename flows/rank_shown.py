@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flows.console import table
+from flows.console import fitting, table
 from flows.spec import Study
+from flows.summary import headlines_first
 from infra.store import Store
 from tasks.settings import Udr
 
@@ -63,13 +64,20 @@ def as_text(study: Study, results: Sequence[Ranked], top: int) -> str:
 def _best(rows: Rows, top: int) -> str:
     columns = ["rank", "model", "method", "strength", "seed", "udr", "informative", "comparisons"]
     metrics = list(dict.fromkeys(metric for row in rows for metric in row["scores"]))
+    metrics = [metrics[place] for place in headlines_first(metrics)]
     lines = []
     for row in rows[:top]:
         numbers = [row["udr"], *(row["scores"].get(metric) for metric in metrics)]
         udr, *scores = ["-" if value is None else f"{value:.3f}" for value in numbers]
         place = [row["rank"], row["model_id"], row["method"], f"{row['strength']:g}", row["seed"]]
         lines.append([*place, udr, row["informative"], row["comparisons"], *scores])
-    return table([*columns, *metrics], lines)
+    head = [*columns, *metrics]
+    count = max(len(columns), fitting(head, lines))
+    text = table(head[:count], [line[:count] for line in lines])
+    left_out = head[count:]
+    return text + (
+        f"\nand {len(left_out)} more (--json): {', '.join(left_out)}" if left_out else ""
+    )
 
 
 def _strengths(rows: Rows) -> str:
