@@ -77,6 +77,7 @@ def run(
     retry: Annotated[
         str, Parameter(help="try models again that ended so: failed, diverged, or both")
     ] = "",
+    join: Annotated[bool, Parameter(help="help the run that works on the store")] = False,
     data_dir: DataDir = None,
     json: Json = False,
 ) -> int:
@@ -94,22 +95,33 @@ def run(
         raise WrongInput("--retry", status, one_of(("failed", "diverged"), status))
     use_folder(data_dir)
     study = read_study(spec, set_)
-    return run_study(study, store or f"studies/{study.name}", workers, ray, statuses, json)
+    return run_study(study, store or f"studies/{study.name}", workers, ray, statuses, join, json)
 
 
 @app.command
-def status(store: str, /, *, json: Json = False) -> int:
+def status(
+    store: str,
+    /,
+    *,
+    watch: Annotated[bool, Parameter(help="go on until the study is done, or Ctrl-C")] = False,
+    every: Annotated[float | None, Parameter(help="seconds between two looks [5]")] = None,
+    json: Json = False,
+) -> int:
     """Show what of a study is done, failed, diverged and left, per cell; reads the store alone.
 
-    Example: tolstoy status studies/smoke
+    Example: tolstoy status studies/smoke --watch
     """
-    from flows.console import print_status
-    from flows.survey import stored_study, survey
+    from flows.status import look, print_status
     from infra.store import Store
 
-    place = Store(store)
-    study = stored_study(place)
-    return print_status(study, place, survey(study, place), json)
+    if every is not None and not (watch and every > 0):
+        accepted = "seconds above 0" if watch else "nothing, except with --watch"
+        raise WrongInput("--every", every, accepted)
+    if watch:
+        from flows.watch import watch as watch_store
+
+        return watch_store(Store(store), every or 5.0, json)
+    return print_status(look(Store(store)), json)
 
 
 @app.command
@@ -208,6 +220,71 @@ def rank(
 
 
 @app.command
+def cite(
+    *what: Annotated[str, Parameter(help="a store; names of methods, metrics, data sets [all]")],
+    json: Json = False,
+) -> int:
+    """Print BibTeX of exactly what a study used, or of what is named, and of what for.
+
+    Example: tolstoy cite studies/smoke; tolstoy cite factor_vae dci shapes3d
+    """
+    from flows.cite import cite as print_references
+
+    return print_references(what, json)
+
+
+@app.command
+def doctor(
+    *,
+    store: Annotated[str | None, Parameter(help="folder or URI of a study to look at, too")] = None,
+    deep: Annotated[
+        bool, Parameter(help="also run one task, and read every byte of the store's tables")
+    ] = False,
+    data_dir: DataDir = None,
+    json: Json = False,
+) -> int:
+    """Say what this machine can do and what stands in the way; exits with 1 if something does.
+
+    Example: tolstoy doctor --store studies/smoke
+    """
+    from flows.doctor.examine import examine
+
+    return examine(store, deep, use_folder(data_dir), json)
+
+
+@app.command
+def serve(
+    *,
+    port: Annotated[int, Parameter(help="of the dashboard; reports are on the next one")] = 4200,
+    host: Annotated[str, Parameter(help="address to listen on")] = "127.0.0.1",
+    studies: Annotated[str, Parameter(help="folder or URI that holds the stores")] = "studies",
+    ray: Annotated[str | None, Parameter(help="address of a Ray cluster to run on")] = None,
+    workers: Annotated[int | None, Parameter(help="most models at once on this machine")] = None,
+    cron: Annotated[
+        str | None, Parameter(help="have a schedule, in UTC or TZ's zone; off until switched on")
+    ] = None,
+    preset: Annotated[str, Parameter(help="what the schedule runs")] = "smoke",
+    allow_data: Annotated[
+        str | None, Parameter(help="folder below which a form may name own pictures [none]")
+    ] = None,
+    data_dir: DataDir = None,
+) -> int:
+    """Serve a dashboard from which studies are started, watched and cancelled, until Ctrl-C.
+
+    Starts a Prefect server of its own unless PREFECT_API_URL names one.
+
+    Example: tolstoy serve --port 4300 --cron "0 2 * * *" --preset mini
+    """
+    from flows.serve import Serving
+    from flows.serve import serve as serve_until_told
+    from flows.served import Served
+
+    use_folder(data_dir)
+    served = Served(studies=studies, ray=ray, workers=workers, allow_data=allow_data)
+    return serve_until_told(Serving(host, port, served, cron, preset))
+
+
+@app.command
 def bench(
     name: str,
     /,
@@ -253,6 +330,13 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:  # the reader, `head` say, has seen enough
         sys.stderr.close()
         return 0
+    except OSError as error:
+        from infra.object_store import refusal
+
+        if (told := refusal(error)) is None:
+            raise
+        print(f"tolstoy: {told}", file=sys.stderr)
+        return 2
     return code if isinstance(code, int) else 0
 
 

@@ -42,7 +42,7 @@ def run_study(
             )
             try:
                 troubles = _flow(study, store, workers, ray, holder)
-            except (KeyboardInterrupt, Stopped):
+            except (KeyboardInterrupt, SystemExit, Stopped):  # Ray makes the second of a SIGTERM
                 return _interrupted(study, store)
             found = survey(study, store)
         else:

@@ -7,31 +7,31 @@ what a plain Ray task does, and a dashboard of 252 cells can be read.
 from __future__ import annotations
 
 import logging
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from prefect import flow, task
-from prefect.artifacts import create_markdown_artifact, create_progress_artifact
-from prefect.artifacts import update_progress_artifact as update_progress
 from prefect.cache_policies import NO_CACHE
 from prefect.task_runners import ThreadPoolTaskRunner
 
+from flows.artifacts import Shown, on_the_dashboard
 from flows.progress import shown
-from flows.reporting import median_rows, renewed_report
+from flows.reporting import renewed_report
+from flows.served import Served
 from flows.spec import Study
+from flows.stale import close_stale_runs
 from flows.survey import survey
-from flows.sweep import Sweep, Work
+from flows.sweep import Sweep
+from flows.work import Work
 from infra.errors import WrongInput
-from infra.runtime import Workers, running_workers
+from infra.holders import Holder
 from infra.store import Store
+from infra.workers import Stopped, Workers, running_workers, stopped_by_signals
 from tasks.data_sets import load
 from tasks.settings import DataChoice
 
-CELLS_AT_ONCE = 16  # threads that feed Ray; Ray's own queue decides what runs
-
-FEEDERS: Any = ThreadPoolTaskRunner(max_workers=CELLS_AT_ONCE)
+FEEDERS: Any = ThreadPoolTaskRunner(max_workers=1024)  # threads that wait for Ray's workers
 
 
 def _stage(name: str) -> Callable[[Callable[..., Any]], Any]:
@@ -68,10 +68,9 @@ def train(sweep: Sweep, workers: Workers, name: str) -> None:
 
 
 @_stage("score")
-def score(sweep: Sweep, workers: Workers, name: str, advance: Callable[[], None]) -> None:
+def score(sweep: Sweep, name: str) -> None:
     with _quiet():
-        sweep.score(workers, name)
-    advance()
+        sweep.score(name)
 
 
 @_stage("compare")
@@ -82,53 +81,53 @@ def compare(sweep: Sweep, workers: Workers, name: str) -> None:
 
 @_stage("report")
 def report(study: Study, store: Store, name: str) -> None:
-    """The report, and a table of medians on the flow run's page."""
-    path = renewed_report(study, store)
-    head, rows = median_rows(study, store, survey(study, store))
-    lines = [f"Report: `{path}`", "", _markdown(head), _markdown(["---"] * len(head))]
-    lines += [_markdown(row) for row in rows]
-    with suppress(Exception):  # a dashboard that is away costs no report
-        create_markdown_artifact("\n".join(lines), f"{_key(name)}-scores")
-
-
-def _markdown(row: Sequence[object]) -> str:
-    return "| " + " | ".join(map(str, row)) + " |"
+    renewed_report(study, store)
 
 
 def run_sweep(sweep: Sweep, workers: Workers) -> None:
-    """Submit every cell's stages and wait for them."""
+    """Submit every cell's stages and wait for them. A cell is trained and scored side by side."""
+    with stopped_by_signals(workers):
+        try:
+            sweep.open(workers)
+            for future in _submitted(sweep, workers):
+                future.result()
+        except BaseException:  # Ctrl-C above all: the threads that wait for workers end at once
+            workers.stop()
+            _silence()
+            raise
+
+
+def _submitted(sweep: Sweep, workers: Workers) -> list[Any]:
     ready = {one.name: prepare.submit(one, one.name) for one in sweep.study.data}
-    advance = _progress_artifact(sweep)
     trained, scored = {}, []
     for name, one in sweep.cells.items():
-        first = ready[one.cell.models[0].data]
-        trained[name] = train.submit(sweep, workers, name, wait_for=[first])
-        scored.append(score.submit(sweep, workers, name, advance, wait_for=[trained[name]]))
+        first = [ready[one.cell.models[0].data]]
+        trained[name] = train.submit(sweep, workers, name, wait_for=first)
+        scored.append(score.submit(sweep, name, wait_for=first))
     compared = [
         compare.submit(sweep, workers, group, wait_for=[trained[cell.name] for cell in cells])
         for group, cells in sweep.groups.items()
     ]
-    try:
-        for future in [*ready.values(), *trained.values(), *scored, *compared]:
-            future.result()
-    except BaseException:  # Ctrl-C above all: the threads that feed Ray end within a poll
-        workers.stop.set()
+    return [*ready.values(), *trained.values(), *scored, *compared]
+
+
+@contextmanager
+def _while_held(holder: Holder | None, workers: Workers) -> Iterator[None]:
+    """End the run when others went on without it, thinking it dead."""
+
+    def end() -> None:
         _silence()
+        workers.stop()
+
+    if holder:
+        holder.call_when_lost(end)
+    try:
+        yield
+    except Stopped:
+        if holder and holder.lost.is_set():
+            found = f"taken over by another driver, which saw no sign of this one: {holder.store}"
+            raise WrongInput("store", found, "the same command when that one has ended") from None
         raise
-
-
-def _progress_artifact(sweep: Sweep) -> Callable[[], None]:
-    """A bar on the flow run's page that moves with every cell that is done."""
-    description = f"Cells of {sweep.study.name} that are trained and scored"
-    artifact: Any = create_progress_artifact(0.0, f"{_key(sweep.study.name)}-cells", description)
-    lock = threading.Lock()
-
-    def advance() -> None:
-        done = 100.0 * sweep.progress.cells_done / max(1, sweep.progress.cells)
-        with lock, suppress(Exception):  # a dashboard that is away stops no study
-            update_progress(artifact, done, f"{description}: {sweep.progress.line()}")
-
-    return advance
 
 
 def _silence() -> None:
@@ -137,23 +136,28 @@ def _silence() -> None:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
-def _key(name: str) -> str:
-    """Artifact keys hold small letters, digits and dashes."""
-    return "".join(c if c.isalnum() else "-" for c in name.lower())
-
-
 @flow(
     name="study",
     task_runner=FEEDERS,
     flow_run_name="{study.name}",
 )
 def study_flow(
-    study: Study, store: str, ray_address: str | None = None, workers: int | None = None
+    study: Study,
+    store: str,
+    ray_address: str | None = None,
+    workers: int | None = None,
+    holder: Holder | None = None,
 ) -> list[str]:
     """Do what is left of a study; returns what went wrong on the way."""
     place = Store(store)
-    sweep = Sweep(study, place, survey(study, place), Work())
-    with running_workers(ray_address, workers) as running, shown(sweep.progress):
-        run_sweep(sweep, running)
-    report(study, place, study.name)
+    sweep = Sweep(study, place, survey(study, place), Work(), holder)
+    close_stale_runs(place.uri, alone=holder is None or holder.alone)
+    with on_the_dashboard(Shown(sweep, study, place, Served.of_this_process().report(place))):
+        with (
+            running_workers(ray_address, workers) as running,
+            shown(sweep.progress),
+            _while_held(holder, running),
+        ):
+            run_sweep(sweep, running)
+        report(study, place, study.name)
     return sweep.progress.troubles

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from tasks.settings import ComparisonOrder, Model, ScoringOrder, TrainingOrder
+from infra.store import Store
+from infra.time_limit import ended_after
+from tasks.log import ModelLog
+from tasks.settings import ComparisonOrder, Model, PerModel, ScoringOrder, TrainingOrder
 
 
 def train(model: Model, order: TrainingOrder) -> str:
     """On a worker: torch is imported there, and never by the driver."""
-    from tasks.train import train_model
+    with _in_time(model, order.store, order.training):
+        from tasks.train import train_model
 
-    return train_model(model, order)
+        return train_model(model, order)
 
 
 def score(model: Model, order: ScoringOrder) -> str:
-    from tasks.score import score_model
+    with _in_time(model, order.store, order.metrics):
+        from tasks.score import score_model
 
-    return score_model(model, order)
+        return score_model(model, order)
 
 
 def compare(group: str, models: list[Model], order: ComparisonOrder) -> str:
@@ -30,6 +36,11 @@ def compare(group: str, models: list[Model], order: ComparisonOrder) -> str:
     from tasks.ranking import rank_models
 
     return rank_models(group, models, order)
+
+
+def _in_time(model: Model, store: str, given: PerModel) -> AbstractContextManager[None]:
+    """From the first moment: imports may hang as well, on a drive that does not answer."""
+    return ended_after(given.minutes_per_model, ModelLog(Store(store), model.id).last_words)
 
 
 @dataclass(frozen=True)

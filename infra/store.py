@@ -200,7 +200,8 @@ class Store:
                 self.fs.move(target, final)
         except BaseException:
             if target != final:  # half of it would take room that is wanted
-                Path(target).unlink(missing_ok=True)
+                with suppress(OSError):
+                    Path(target).unlink()
             raise
 
     # tables ------------------------------------------------------------------------------

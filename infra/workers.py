@@ -19,7 +19,7 @@ from enum import Enum
 from typing import Any
 
 from infra.errors import WrongInput
-from infra.runtime import BLAS_KERNELS, LOOPBACK_ONLY, WORKER, cores
+from infra.runtime import ASKED_ONCE, BLAS_KERNELS, LOOPBACK_ONLY, WORKER, cores
 
 OBJECT_STORE_BYTES = 150 * 2**20  # arrays never travel through Ray: ids and paths do
 PER_CORE = 4  # calls of a kind in flight; thousands of pending ones are known to stall a driver
@@ -316,8 +316,7 @@ def check_address(address: str) -> None:
 @contextmanager
 def running_workers(address: str | None = None, count: int | None = None) -> Iterator[Workers]:
     """Workers on a cluster, or on a Ray of this process's own that ends with it."""
-    if not address:
-        os.environ.setdefault(*LOOPBACK_ONLY)
+    os.environ.setdefault(*(ASKED_ONCE if address else LOOPBACK_ONLY))
     import ray
 
     environment = {"env_vars": WORKER}

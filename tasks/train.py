@@ -18,7 +18,6 @@ from safetensors.torch import save as save_weights
 import models
 from data.protocol import DataSet
 from infra.store import Store, no_room
-from infra.time_limit import ended_after
 from models.architecture import VAE
 from models.representation import encode, reconstructions, traversal, unsupervised
 from models.training import CurvePoint, Diverged, Recipe, Training, fit
@@ -46,8 +45,7 @@ def train_model(model: Model, order: TrainingOrder) -> str:
     began = time.perf_counter()
     attempt = _Attempt(model, order, store, began)
     try:
-        with ended_after(order.training.minutes_per_model, attempt.log.last_words):
-            return attempt.run()
+        return attempt.run()
     except Diverged as error:
         return attempt.give_up("diverged", str(error))
     except Exception as error:

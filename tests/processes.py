@@ -8,7 +8,7 @@ import subprocess
 def descendants(root: int) -> list[tuple[int, str]]:
     """(pid, command) of all processes below one."""
     listing = subprocess.run(
-        ["ps", "-axo", "pid=,ppid=,command="], capture_output=True, text=True, check=True
+        ["ps", "-axwwo", "pid=,ppid=,command="], capture_output=True, text=True, check=True
     )
     children: dict[int, list[tuple[int, str]]] = {}
     for line in listing.stdout.splitlines():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ import pytest
 import yaml
 
 from infra.store import Store
+from tests.flows.serving import server as server
 from tests.processes import descendants
 
 TINY: dict[str, Any] = {
@@ -44,6 +46,11 @@ def spec(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_spec(tmp_path_factory.mktemp("spec") / "tiny.yaml")
 
 
+def _heed_interrupts() -> None:
+    """As in a terminal, also where the tests themselves run in the background of a script."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def start(*arguments: object) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "flows.cli", *map(str, arguments)],
@@ -52,6 +59,7 @@ def start(*arguments: object) -> subprocess.Popen[str]:
         text=True,
         env={**os.environ, "COLUMNS": "200"},
         start_new_session=True,  # a process group, to which a terminal's Ctrl-C goes
+        preexec_fn=_heed_interrupts,
     )
 
 
@@ -73,12 +81,12 @@ def wait_for_training(process: subprocess.Popen[str], store: Path, checkpoints: 
     raise AssertionError("no model was under way within two minutes")
 
 
-def contents(store: Path) -> dict[str, Any]:
+def contents(store: Path | str) -> dict[str, Any]:
     """Everything in a store that must not depend on how the run went."""
     place = Store(store)
     weights = {
-        folder.name: hashlib.sha256((folder / "weights.safetensors").read_bytes()).hexdigest()
-        for folder in (store / "models").iterdir()
+        name: hashlib.sha256(place.read_bytes("models", name, "weights.safetensors")).hexdigest()
+        for name in place.names("models")
     }
     found: dict[str, Any] = {"weights": weights}
     for table in ("models", "curves", "representations", "pictures", "scores", "pairs", "ranks"):

@@ -361,7 +361,7 @@ def test_what_finds_no_room_leaves_nothing_half_written(store, tmp_path):
     command = [sys.executable, "-c", FULL, store.root]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout == "full\n"
-    file_of(store, "curves", "a.parquet").mkdir(parents=True)  # where no file can be put
+    file_of(store, "curves", "a").mkdir(parents=True)  # where no file can be put
     with pytest.raises(OSError):
         store.write_part("curves", "a", curve("a", [1]))
     assert not [path for path in Path(store.root).rglob("*") if path.is_file()]

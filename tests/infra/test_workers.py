@@ -252,6 +252,30 @@ def test_a_cluster_that_is_gone_is_told_in_a_line(monkeypatch: pytest.MonkeyPatc
     watching.close()
 
 
+GOING = """
+import sys
+from infra.errors import WrongInput
+from infra.workers import running_workers
+
+try:
+    with running_workers(sys.argv[1]):
+        pass
+except WrongInput as error:
+    print(error)
+"""
+
+
+@pytest.mark.slow
+def test_a_cluster_that_goes_while_it_is_connected_to_is_given_up() -> None:
+    """It would be waited for, for a quarter of an hour."""
+    with socket.socket() as cluster:
+        cluster.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{cluster.getsockname()[1]}"
+    command = [sys.executable, "-c", GOING, address]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.stdout.startswith("--ray: found ") and done.stdout.count("\n") == 1
+
+
 SIGNALLED = """
 import os, signal, sys
 from infra.workers import stopped_by_signals

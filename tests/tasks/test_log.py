@@ -1,14 +1,11 @@
 """What a model's log says, and what becomes of tries that leave last words."""
 
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
 
 from infra.store import Store
 from tasks.checkpoints import Checkpoints
-from tasks.log import last_words
 from tasks.train import train_model
 from tests.tasks.test_train import MODEL, cache, log, order  # noqa: F401
 
@@ -46,23 +43,3 @@ def test_a_log_that_cannot_be_written_costs_no_model(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Store, "write_bytes", full)
     assert train_model(replace(MODEL, steps=1), order(tmp_path)) == "trained"
-
-
-def test_a_try_that_hangs_ends_and_leaves_its_last_words(tmp_path):
-    script = """
-import sys, time
-from dataclasses import replace
-from models.training import Training
-from tests.tasks.test_train import MODEL, order
-from tasks.train import train_model
-
-Training.optimise = lambda self, step: time.sleep(60)
-given = order(sys.argv[1])
-limited = given.training.model_copy(update={"minutes_per_model": 0.02})
-train_model(MODEL, replace(given, training=limited))
-"""
-    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], timeout=60)
-    assert done.returncode == 1
-    assert Store(tmp_path).read("models").num_rows == 0, "it is tried again"
-    assert last_words(Store(tmp_path), MODEL.id) == "not done within 0.02 minutes"
-    assert "in optimise" in log(tmp_path) or "in <lambda>" in log(tmp_path)

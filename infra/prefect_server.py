@@ -1,0 +1,181 @@
+"""Servers of Prefect that end with this process: a temporary API for one run, or a dashboard."""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import logging
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from infra.errors import WrongInput
+
+STARTUP_SECONDS = 120.0
+ENDING_SECONDS = 15.0
+POLL_SECONDS = 0.2
+
+
+@contextmanager
+def prefect_api() -> Iterator[None]:
+    """Prefect's API: the configured one, or a temporary one that ends with this process.
+
+    Prefect's own temporary server dies too early of a Ctrl-C, which a terminal sends to it as well,
+    and not at all when this process is killed. Ours has a session of its own and a guard.
+    """
+    from prefect.settings import get_current_settings
+
+    if get_current_settings().api.url:
+        yield
+        return
+    server = _temporary_server()
+    server.start()
+    try:
+        with _guarded(server.server_process.pid):
+            yield
+    finally:
+        drain_prefect()
+        server.stop()
+
+
+def _temporary_server() -> Any:
+    """Prefect's temporary server, started as Prefect does but in a session of its own.
+
+    Prefect keeps one such server per process and will use this one.
+    """
+    from prefect.server.api.server import SubprocessASGIServer
+
+    class Server(SubprocessASGIServer):
+        def _run_uvicorn_command(self) -> Any:
+            ephemeral = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1"}
+            return _uvicorn("127.0.0.1", self.port or 0, ephemeral)
+
+    return Server()
+
+
+@contextmanager
+def dashboard(host: str, port: int) -> Iterator[None]:
+    """A Prefect server with its dashboard.
+
+    Its database is where Prefect keeps it, so that runs are still shown by the next server.
+    """
+    api = api_of(host, port)
+    settings = {
+        "PREFECT_SERVER_UI_API_URL": "/api",
+        # Prefect's newer pages tell a company outside that they were opened, whatever is set.
+        "PREFECT_SERVER_UI_V2_ENABLED": "false",
+        # Its default lets any web page that its user opens talk to the server.
+        "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": api.removesuffix("/api"),
+    }
+    settings = {name: os.environ.get(name, value) for name, value in settings.items()}
+    server = _uvicorn(host, port, settings)
+    try:
+        with _guarded(server.pid):
+            _wait_for(server, f"{api}/health", port)
+            yield
+    finally:
+        _end(server)
+
+
+def is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def api_of(host: str, port: int) -> str:
+    """The address by which this machine itself reaches the API of a server that listens there."""
+    name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://{f'[{name}]' if ':' in name else name}:{port}/api"
+
+
+def check_free(host: str, port: int, option: str) -> None:
+    """Raise if nobody can listen there."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM
+        )[0]
+    except (socket.gaierror, OverflowError):
+        raise WrongInput("--host", host, "an address of this machine") from None
+    with socket.socket(family, kind, protocol) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(address)
+        except OSError as error:
+            if error.errno == errno.EADDRNOTAVAIL:
+                raise WrongInput("--host", host, "an address of this machine") from None
+            found = f"{port} on {host} ({os.strerror(error.errno or 0)})"
+            raise WrongInput(option, found, "a free port, another one say") from None
+
+
+def _uvicorn(host: str, port: int, settings: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Prefect's server in a session of its own: a Ctrl-C in the terminal goes past it."""
+    import prefect
+
+    app = ["--app-dir", str(prefect.__module_path__.parent), "--factory"]
+    app.append("prefect.server.api.server:create_app")
+    place = ["--host", host, "--port", str(port)]
+    return subprocess.Popen(
+        [sys.executable, "-m", "uvicorn", *app, *place, "--log-level", "error"],
+        env={**os.environ, **settings, "PREFECT__SERVER_FINAL": "1"},
+        start_new_session=True,
+    )
+
+
+@contextmanager
+def _guarded(pid: int) -> Iterator[None]:
+    """A shell that sees this process die, however it dies, ends that one."""
+    guard = subprocess.Popen(
+        ["sh", "-c", f"read _; kill {pid}"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        yield
+    finally:
+        guard.kill()
+        guard.wait()
+
+
+def _wait_for(server: subprocess.Popen[bytes], address: str, port: int) -> None:
+    """Until the server answers; the first start on a machine makes its database."""
+    deadline = time.monotonic() + STARTUP_SECONDS
+    while server.poll() is None and time.monotonic() < deadline:
+        try:
+            with urllib.request.urlopen(address, timeout=5):
+                return
+        except OSError:
+            time.sleep(POLL_SECONDS)
+    state = "answers nothing" if server.poll() is None else "ended at once, see above"
+    accepted = f"one that answers within {STARTUP_SECONDS:.0f} s"
+    raise WrongInput("Prefect server", f"one on port {port} that {state}", accepted)
+
+
+def _end(server: subprocess.Popen[bytes]) -> None:
+    server.terminate()
+    try:
+        server.wait(ENDING_SECONDS)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait()
+
+
+def drain_prefect(seconds: float = 3.0) -> None:
+    """Send the last logs and events, which are lost if the process ends at once."""
+    from prefect.events.worker import EventsWorker
+    from prefect.logging.handlers import APILogWorker
+
+    for worker in (APILogWorker, EventsWorker):
+        try:
+            worker.drain_all(timeout=seconds)
+        except Exception:  # ends the run in any case; there is nothing left to lose but a log line
+            logging.getLogger(__name__).debug("could not drain %s", worker.__name__)

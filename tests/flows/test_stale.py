@@ -1,0 +1,68 @@
+"""Runs that a dead driver left Running. A killed one is tested with `tolstoy serve`."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect import flow
+from prefect.settings import PREFECT_API_URL, temporary_settings
+
+from flows.stale import REASON, close_stale_runs, tag
+from tests.flows.serving import Server
+
+
+def test_the_tag_names_the_store_wherever_it_is_called_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert tag("studies/a") == tag(f"{tmp_path}/studies/a")
+    assert tag("studies/a") == f"store:file://{platform.node()}{tmp_path}/studies/a"
+    assert tag("studies/a") != tag("studies/b")
+
+
+def test_a_key_in_a_uri_stays_out_of_the_tag() -> None:
+    said = tag("s3://KEYID:s3cret@bucket/studies/a?region=eu-west-1")
+    assert "s3cret" not in said
+    assert "bucket/studies/a" in said
+
+
+@flow
+def closing(store: str, alone: bool) -> int:
+    return close_stale_runs(store, alone)
+
+
+def left(server: Server, store: str, state: str = "RUNNING") -> dict[str, Any]:
+    """A run, with a task, as a driver leaves it that dies."""
+    number = server.call("POST", "/flows/", {"name": "study"})["id"]
+    body = {"flow_id": number, "tags": [tag(store)], "state": {"type": state}}
+    run: dict[str, Any] = server.call("POST", "/flow_runs/", body)
+    body = {"flow_run_id": run["id"], "task_key": "train", "dynamic_key": "0"}
+    run["task"] = server.call("POST", "/task_runs/", {**body, "state": {"type": state}})["id"]
+    return run
+
+
+def task_of(server: Server, run: dict[str, Any]) -> str:
+    return str(server.call("GET", f"/task_runs/{run['task']}")["state"]["type"])
+
+
+def test_only_runs_of_this_store_are_closed(server: Server, tmp_path: Path) -> None:
+    mine, other = str(tmp_path / "mine"), str(tmp_path / "mine-too")
+    stale = [left(server, mine), left(server, mine, "CANCELLING")]
+    others = left(server, other)
+    ended = left(server, mine, "COMPLETED")
+    with temporary_settings({PREFECT_API_URL: f"{server.address}/api"}):
+        assert closing(mine, False) == 0
+        assert server.state(stale[0])["type"] == "RUNNING", "beside another driver nothing is"
+        assert closing(mine, True) == 2
+        assert closing(mine, True) == 0
+    for run in stale:
+        assert (server.state(run)["type"], server.state(run)["message"]) == ("CRASHED", REASON)
+        assert task_of(server, run) == "CRASHED"
+    assert (server.state(others)["type"], task_of(server, others)) == ("RUNNING", "RUNNING")
+    assert (server.state(ended)["type"], task_of(server, ended)) == ("COMPLETED", "COMPLETED")
+    wanted = {"flow_runs": {"tags": {"all_": [tag(mine)]}, "name": None}}
+    runs = server.call("POST", "/flow_runs/filter", wanted)
+    assert len(runs) == 6, "the runs that looked are tagged as well"

@@ -1,0 +1,44 @@
+"""Where Prefect's servers listen. What they do is tested where they are used."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from infra.errors import WrongInput
+from infra.prefect_server import api_of, check_free, is_loopback
+
+
+def test_a_port_that_is_taken_is_told() -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(WrongInput, match=f"--port: found .*{port}"):
+            check_free("127.0.0.1", port, "--port")
+    check_free("127.0.0.1", port, "--port")
+
+
+@pytest.mark.parametrize("host", ["203.0.113.7", "no-such-host.invalid"])
+def test_a_host_that_is_not_this_machine_is_told(host: str) -> None:
+    with pytest.raises(WrongInput, match="--host: found"):
+        check_free(host, 0, "--port")
+
+
+@pytest.mark.parametrize(
+    ("host", "api", "loopback"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:4200/api", True),
+        ("127.0.0.2", "http://127.0.0.2:4200/api", True),
+        ("localhost", "http://localhost:4200/api", True),
+        ("::1", "http://[::1]:4200/api", True),
+        ("0.0.0.0", "http://127.0.0.1:4200/api", False),
+        ("::", "http://[::1]:4200/api", False),
+        ("10.1.2.3", "http://10.1.2.3:4200/api", False),
+        ("127.example.org", "http://127.example.org:4200/api", False),
+    ],
+)
+def test_where_a_server_is_reached(host: str, api: str, loopback: bool) -> None:
+    assert api_of(host, 4200) == api
+    assert is_loopback(host) is loopback
