@@ -32,6 +32,7 @@ from infra.store import Store
 from infra.workers import Workers, running_workers
 from tasks.outcome import write_outcome
 from tasks.settings import ComparisonOrder, Model, ScoringOrder, TrainingOrder
+from tests import browser
 from tests.benchmarks import Row
 
 MODELS = 12_600
@@ -97,8 +98,8 @@ def grid(models: int) -> Study:
 
 
 @contextmanager
-def dashboard_api() -> Iterator[None]:
-    """A Prefect server with a dashboard and a database of its own, as `tolstoy serve` starts it."""
+def dashboard_api() -> Iterator[str]:
+    """The address of a Prefect server with a dashboard, as `tolstoy serve` starts it."""
     from prefect.settings import PREFECT_API_URL, temporary_settings
 
     from infra.prefect_server import api_of, dashboard
@@ -111,7 +112,7 @@ def dashboard_api() -> Iterator[None]:
             port = probe.getsockname()[1]
         address = api_of("127.0.0.1", port)
         with dashboard("127.0.0.1", port), temporary_settings({PREFECT_API_URL: address}):
-            yield
+            yield address.removesuffix("/api")
 
 
 def seconds_of_a_run(study: Study, workers: Workers) -> tuple[float, float]:
@@ -144,6 +145,21 @@ def seconds_of_a_run(study: Study, workers: Workers) -> tuple[float, float]:
     return through_flow, resume
 
 
+def seconds_to_open(dashboard: str) -> float:
+    """The page of the run that was last, in a browser that has shown a page before."""
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.sorting import FlowRunSort
+
+    latest = get_client(sync_client=True).read_flow_runs(sort=FlowRunSort.START_TIME_DESC, limit=1)
+    with tempfile.TemporaryDirectory() as profile, browser.page(Path(profile)) as page:
+        page.goto(f"{dashboard}/runs")
+        page.get_by_text(latest[0].name).first.wait_for()
+        began = time.perf_counter()
+        page.goto(f"{dashboard}/runs/flow-run/{latest[0].id}")
+        page.get_by_text("Completed").first.wait_for()
+        return time.perf_counter() - began
+
+
 def measure(size: int | None = None) -> list[Row]:
     study = grid(size or MODELS)
     models = [model for cell in study.cells() for model in cell.models]
@@ -153,15 +169,20 @@ def measure(size: int | None = None) -> list[Row]:
         with prefect_api():
             embedded, resume = seconds_of_a_run(study, workers)
         plain.append(_plain_ray(models))
-        with dashboard_api():
+        with dashboard_api() as dashboard:
             server, _ = seconds_of_a_run(study, workers)
+            opened = None if browser.missing() else seconds_to_open(dashboard)
         plain.append(_plain_ray(models))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
     count, base = len(models), 1e3 * statistics.median(plain) / len(models)
     what = f"{count} models: flow, Ray and store; aim: under 5 ms"
     runs = {"embedded": 1e3 * embedded / count, "server": 1e3 * server / count}
-    return [
+    rows = [
         *(Row(f"per model, {n}", each, base, "ms", base / each, what) for n, each in runs.items()),
         Row("resume", resume, 10.0, "s", 10 / resume, "of the finished grid, against the aim"),
         Row("driver's memory", peak, 1024.0, "MiB", 1024 / peak, "peak, against the aim of 1 GiB"),
     ]
+    if opened is not None:
+        note = "of the finished run on the dashboard, against the aim"
+        rows.append(Row("page opens", opened, 1.0, "s", 1 / opened, note))
+    return rows

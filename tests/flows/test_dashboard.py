@@ -6,21 +6,16 @@ TOLSTOY_SCREENSHOTS names a folder in which the pictures are kept.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.browser import missing, page
 from tests.flows.serving import Server
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-)
 FINISHED_MS = 600_000
 
 
@@ -55,20 +50,11 @@ class Browser:
 
 @pytest.fixture
 def browser(tmp_path: Path) -> Iterator[Browser]:
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("no chromium here")
+    if reason := missing():
+        pytest.skip(reason)
     folder = Path(os.environ.get("TOLSTOY_SCREENSHOTS") or tmp_path / "screenshots")
-    with api.sync_playwright() as playwright:
-        context = playwright.chromium.launch_persistent_context(
-            tmp_path / "profile",
-            executable_path=CHROMIUM,
-            args=FLAGS,
-            viewport={"width": 1280, "height": 900},
-        )
-        context.set_default_timeout(60_000)
-        yield Browser(context.pages[0] if context.pages else context.new_page(), folder)
-        context.close()
+    with page(tmp_path / "profile") as opened:
+        yield Browser(opened, folder)
 
 
 def test_a_sweep_from_the_form_to_its_pictures(tmp_path: Path, browser: Browser) -> None:

@@ -1,0 +1,174 @@
+"""Everything that one campaign runs on, and the study that it runs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from infra.store import Store
+from tests.campaign.clock import Clock
+from tests.campaign.disk import Disk
+from tests.campaign.family import adopt_orphans, end_all, kill_tree, ours
+from tests.campaign.prefect_on_postgres import Postgres, PrefectServer
+from tests.campaign.ray_cluster import RayCluster
+from tests.flows.conftest import TINY, write_spec
+
+ENDING_SECONDS = 90.0  # a driver that is told to end, or has lost its cluster, does so within these
+
+
+class Lost(AssertionError):
+    """A fault had a consequence that it must not have."""
+
+
+@dataclass
+class Driver:
+    """A `tolstoy run`, and what it says."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def code(self) -> int | None:
+        return self.process.poll()
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    @property
+    def said(self) -> str:
+        return self.log.read_text(errors="replace")
+
+
+@dataclass
+class Stage:
+    folder: Path
+    spec: Path
+    disk: Disk
+    clock: Clock
+    cluster: RayCluster
+    database: Postgres
+    server: PrefectServer
+    environment: dict[str, str]
+    drivers: int = 0
+    store: Path = Path()
+    tries: int = 10
+    driver: Driver | None = None
+    disturbed: int = 0  # faults so far
+    going_on: int = 0  # of these, how many are not over
+
+    def new_round(self, number: int) -> None:
+        """A fresh store; the rounds before are right, and their stores in the way."""
+        for older in self.disk.folder.glob("store-*"):
+            shutil.rmtree(older)
+        self.store, self.tries, self.driver = self.disk.folder / f"store-{number}", 10, None
+        self.clock.jump(0)
+
+    def start_driver(self, *more: str) -> Driver:
+        arguments = ["run", str(self.spec), "--store", str(self.store)]
+        arguments += ["--ray", self.cluster.address, "--set", f"running.tries={self.tries}", *more]
+        settings = {"PREFECT_API_URL": self.server.url, **self.cluster.settings}
+        return self.tolstoy(arguments, {**settings, **self.clock.environment})
+
+    def tolstoy(self, arguments: list[str], settings: dict[str, str]) -> Driver:
+        self.drivers += 1
+        log = self.folder / "drivers" / f"{self.drivers}.log"
+        log.parent.mkdir(exist_ok=True)
+        with log.open("wb") as file:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "flows.cli", *arguments],
+                env={**self.environment, **settings},
+                stdout=file,
+                stderr=file,
+                start_new_session=True,
+                preexec_fn=_heed_interrupts,
+            )
+        return Driver(process, log)
+
+    def calm_since(self, before: int) -> bool:
+        """Whether the one who asks was the only fault since."""
+        return self.disturbed == before + 1 and self.going_on <= 1
+
+    def mend(self) -> None:
+        """After a round that was lost: as new."""
+        if self.driver:
+            kill_tree(self.driver.pid)
+            self.driver.process.wait()
+        self.disk.free()
+        self.disk.release()
+        self.server.kill()
+        self.database.stop()
+        self.database.start()
+        self.server.start()
+        self.cluster.start()
+
+    def workers(self, *kinds: str) -> list[int]:
+        return [pid for kind in kinds for pid in ours(f"ray::{kind}")]
+
+    def outcome(self, model_id: str) -> tuple[str, str]:
+        """Status and reason of a model, as far as there is a row."""
+        for row in Store(self.store).read("models", ["model_id", "status", "reason"]).to_pylist():
+            if row["model_id"] == model_id:
+                return row["status"], row["reason"]
+        return "", ""
+
+
+def _heed_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextmanager
+def set_up() -> Iterator[Stage]:
+    """Start everything; whatever happens then, all of it ends."""
+    adopt_orphans()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    folder = Path(tempfile.mkdtemp(prefix="tolstoy-"))  # short: Ray has sockets below it
+    folder.chmod(0o711)  # PostgreSQL may be another user
+    disk = Disk(folder / "disk")
+    try:
+        yield _started(folder, disk)
+    finally:
+        end_all()
+        disk.remove()
+        if os.environ.get("TOLSTOY_KEEP"):
+            print(f"kept: {folder}")
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _started(folder: Path, disk: Disk) -> Stage:
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("RAY_", "PREFECT_"))
+    }
+    environment |= {
+        "COLUMNS": "200",
+        "OMP_NUM_THREADS": "1",
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "DO_NOT_TRACK": "1",
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_HOME": str(folder / "prefect"),
+    }
+    training = {**TINY["training"], "minutes_per_model": 1.0}
+    metrics = {**TINY["metrics"], "minutes_per_model": 1.0}
+    running = {"storage_minutes": 5}
+    spec = write_spec(
+        folder / "tiny.yaml", seeds=3, training=training, metrics=metrics, running=running
+    )
+    cluster = RayCluster(folder, environment)
+    cluster.start()
+    database = Postgres(folder)
+    server = PrefectServer(folder, database, environment)
+    server.start()
+    return Stage(folder, spec, disk, Clock(folder), cluster, database, server, environment)
