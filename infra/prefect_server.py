@@ -7,9 +7,11 @@ import ipaddress
 import logging
 import os
 import socket
+import ssl
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +20,7 @@ from typing import Any
 from infra.errors import WrongInput
 
 STARTUP_SECONDS = 120.0
+ANSWER_SECONDS = 20.0
 ENDING_SECONDS = 15.0
 POLL_SECONDS = 0.2
 
@@ -31,7 +34,8 @@ def prefect_api() -> Iterator[None]:
     """
     from prefect.settings import get_current_settings
 
-    if get_current_settings().api.url:
+    if url := get_current_settings().api.url:
+        _must_answer(url)
         yield
         return
     server = _temporary_server()
@@ -42,6 +46,18 @@ def prefect_api() -> Iterator[None]:
     finally:
         drain_prefect()
         server.stop()
+
+
+def _must_answer(url: str) -> None:
+    """Raise if nobody is there; Prefect would tell it in pages. Any answer will do."""
+    try:
+        urllib.request.urlopen(f"{url.rstrip('/')}/health", timeout=ANSWER_SECONDS).close()
+    except OSError as error:
+        reason = getattr(error, "reason", error)
+        if isinstance(error, urllib.error.HTTPError) or isinstance(reason, ssl.SSLError):
+            return
+        accepted = "a Prefect server that runs; or unset it, and a run has one of its own"
+        raise WrongInput("PREFECT_API_URL", f"{url} ({reason})", accepted) from None
 
 
 def _temporary_server() -> Any:

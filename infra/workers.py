@@ -27,6 +27,7 @@ POLL_SECONDS = 0.2
 LATER_SECONDS = 2.0
 COUNT_SECONDS = 30.0
 LOOK_SECONDS = 5.0
+JOIN_SECONDS = 5.0
 LOOKS = 3  # at a cluster that does not answer, before it is given up
 
 Rank = tuple[int, ...]
@@ -120,8 +121,7 @@ class Workers:
         self.count, self.gpus, self.cluster = count, gpus, cluster  # its address, if not our own
         self._stopping = False  # no Event: a signal may come while the main thread holds its lock
         self._ended: BaseException | None = None
-        self._counted_at = self._looked_at = time.monotonic()
-        self._unanswered = 0
+        self._counted_at = time.monotonic()
         self._waiting: dict[Kind, list[_Waiting]] = {}
         self._later: list[tuple[float, _Waiting]] = []
         self._flying: dict[Any, _Waiting] = {}
@@ -132,6 +132,8 @@ class Workers:
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._run, name="hands out", daemon=True)
         self._thread.start()
+        if cluster:
+            threading.Thread(target=self._look, name="looks", daemon=True).start()
 
     def calls(
         self,
@@ -173,42 +175,47 @@ class Workers:
 
     def close(self) -> None:
         self.stop()
-        self._thread.join()
+        self._thread.join(JOIN_SECONDS)  # no longer: a call of Ray may hang
 
     def _run(self) -> None:
         ended: BaseException = Stopped()
         try:
             while not self._stopping:
-                self._look()
                 self._count_again()
                 self._hand_out()
                 self._collect()
         except BaseException as error:  # the cluster is gone, say: whoever waits must know
             ended = error
+        self._tell(ended)
+
+    def _tell(self, ended: BaseException) -> None:
+        """Whoever waits is told why there is nothing more to wait for, once."""
         with self._changed:
-            self._ended = ended
-            for calls in self._calls:
-                calls.give(None, ended)
+            if self._ended is None:
+                self._ended = ended
+                for calls in self._calls:
+                    calls.give(None, ended)
 
     def _look(self) -> None:
-        """Raise if the cluster is gone; Ray would end this process after a minute, in its words."""
-        if not self.cluster or time.monotonic() - self._looked_at < LOOK_SECONDS:
-            return
-        self._looked_at = time.monotonic()
-        try:
-            check_address(self.cluster)
-            self._unanswered = 0
-        except WrongInput:
-            self._unanswered += 1
-            if self._unanswered == LOOKS:
-                found = f"{self.cluster}, which does not answer any more"
-                accepted = "a Ray cluster that runs; the same command goes on"
-                raise WrongInput("--ray", found, accepted) from None
+        """See that the cluster is there: calls of Ray's hang for a minute, then Ray ends us."""
+        unanswered = 0
+        while not self._stopping and unanswered < LOOKS:
+            time.sleep(LOOK_SECONDS)
+            try:
+                check_address(self.cluster)
+                unanswered = 0
+            except WrongInput:
+                unanswered += 1
+        if unanswered == LOOKS:
+            found = f"{self.cluster}, which does not answer any more"
+            accepted = "a Ray cluster that runs; the same command goes on"
+            self._tell(WrongInput("--ray", found, accepted))
+            self.stop()
 
     def _count_again(self) -> None:
         """A cluster may grow or shrink, and grows only if enough calls wait."""
         due = time.monotonic() - self._counted_at > COUNT_SECONDS
-        if self.cluster and due and not self._unanswered:
+        if self.cluster and due:
             import ray
 
             there = ray.cluster_resources()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import socket
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
 from infra.errors import WrongInput
-from infra.prefect_server import api_of, check_free, is_loopback
+from infra.prefect_server import api_of, check_free, is_loopback, prefect_api
 
 
 def test_a_port_that_is_taken_is_told() -> None:
@@ -42,3 +44,29 @@ def test_a_host_that_is_not_this_machine_is_told(host: str) -> None:
 def test_where_a_server_is_reached(host: str, api: str, loopback: bool) -> None:
     assert api_of(host, 4200) == api
     assert is_loopback(host) is loopback
+
+
+class Refuses(BaseHTTPRequestHandler):
+    """As a server whose health is not for everybody."""
+
+    def do_GET(self) -> None:
+        self.send_error(401)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_a_server_that_is_not_there_is_told_in_a_line() -> None:
+    from prefect.settings import PREFECT_API_URL, temporary_settings
+
+    with HTTPServer(("127.0.0.1", 0), Refuses) as server:
+        url = f"http://127.0.0.1:{server.server_port}/api"
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        with temporary_settings({PREFECT_API_URL: url}), prefect_api():
+            pass  # it answers: what it thinks of us is told by Prefect
+    with (
+        temporary_settings({PREFECT_API_URL: url}),
+        pytest.raises(WrongInput, match=f"PREFECT_API_URL: found {url} .*refused"),
+        prefect_api(),
+    ):
+        pass
