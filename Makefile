@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup demo test test-slow test-faults lint format types contracts docs ci lock clean
+.PHONY: help setup demo test test-slow test-dashboard test-faults lint format types contracts docs ci lock clean
 
 help: ## What there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -25,6 +25,9 @@ test: $(READY) ## The test suite
 
 test-slow: $(READY) ## The tests that take minutes
 	$(BIN)/python -m pytest -m slow
+
+test-dashboard: $(READY) ## A browser starts a sweep and watches it (needs Chromium)
+	$(BIN)/python -m pytest -m slow tests/flows/test_dashboard.py
 
 test-faults: $(READY) ## A study survives faults (needs PostgreSQL); TOLSTOY_INJECTIONS=30 TOLSTOY_SEED=...
 	$(BIN)/python -m pytest -m faults -s tests/campaign
