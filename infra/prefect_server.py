@@ -14,7 +14,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from infra.errors import WrongInput
@@ -38,14 +38,14 @@ def prefect_api() -> Iterator[None]:
         _must_answer(url)
         yield
         return
-    server = _temporary_server()
-    server.start()
-    try:
-        with _guarded(server.server_process.pid):
+    with ExitStack() as guard:
+        server = _temporary_server(guard)
+        server.start()
+        try:
             yield
-    finally:
-        drain_prefect()
-        server.stop()
+        finally:
+            drain_prefect()
+            server.stop()
 
 
 def _must_answer(url: str) -> None:
@@ -60,17 +60,19 @@ def _must_answer(url: str) -> None:
         raise WrongInput("PREFECT_API_URL", f"{url} ({reason})", accepted) from None
 
 
-def _temporary_server() -> Any:
+def _temporary_server(guard: ExitStack) -> Any:
     """Prefect's temporary server, started as Prefect does but in a session of its own.
 
-    Prefect keeps one such server per process and will use this one.
+    It is guarded from its first moment: starting takes seconds. Prefect keeps one such server per process and will use this one.
     """
     from prefect.server.api.server import SubprocessASGIServer
 
     class Server(SubprocessASGIServer):
         def _run_uvicorn_command(self) -> Any:
             ephemeral = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1"}
-            return _uvicorn("127.0.0.1", self.port or 0, ephemeral)
+            process = _uvicorn("127.0.0.1", self.port or 0, ephemeral)
+            guard.enter_context(_guarded(process.pid))
+            return process
 
     return Server()
 

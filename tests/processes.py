@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 
 def descendants(root: int) -> list[tuple[int, str]]:
@@ -21,3 +25,23 @@ def descendants(root: int) -> list[tuple[int, str]]:
         found += below
         todo += [pid for pid, _ in below]
     return found
+
+
+def wait_until(true: Callable[[], object], seconds: float = 180) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "it did not come true in time"
+        time.sleep(0.2)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    status = Path(f"/proc/{pid}/stat")
+    return not (status.exists() and status.read_text().rpartition(")")[2].split()[0] == "Z")
+
+
+def all_end(pids: Sequence[int], seconds: float = 30) -> None:
+    wait_until(lambda: not any(map(is_alive, pids)), seconds)

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from data.cache import folder
-from tests.processes import descendants
+from tests.processes import descendants, wait_until
 
 COMMAND = (sys.executable, "-m", "flows.cli")
 FIELD = {"study": "study", "rank": "ranking", "report": "report"}
@@ -145,26 +145,6 @@ def free_port() -> int:
             except OSError:
                 continue
             return int(one.getsockname()[1])
-
-
-def wait_until(true: Any, seconds: float = 180) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "it did not come true in time"
-        time.sleep(0.2)
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    status = Path(f"/proc/{pid}/stat")
-    return not (status.exists() and status.read_text().rpartition(")")[2].split()[0] == "Z")
-
-
-def all_end(pids: list[int], seconds: float = 30) -> None:
-    wait_until(lambda: not any(map(is_alive, pids)), seconds)
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ import pytest
 
 from infra.store import Store
 from tests.flows.conftest import MODELS, contents, start, tolstoy, wait_for_training, write_spec
-from tests.processes import descendants
+from tests.processes import all_end, descendants
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -60,14 +60,14 @@ def test_interrupted_then_killed_then_finished(
     assert "The same command goes on" in err
     assert "Traceback" not in err
     assert "ERROR" not in err
-    assert_gone(helpers)
+    all_end(helpers)  # Ray and Prefect's server, also when the driver could not say goodbye
 
     process = start("run", spec, "--store", store, "--workers", 2)
     wait_for_training(process, store)
     helpers = helpers_of(process.pid)
     process.kill()
     process.communicate(timeout=60)
-    assert_gone(helpers)
+    all_end(helpers)  # Ray and Prefect's server, also when the driver could not say goodbye
     assert len(Store(store).read("models")) < MODELS, "it was killed too late to show anything"
 
     done = tolstoy("run", spec, "--store", store, "--workers", 2)
@@ -87,20 +87,3 @@ def test_a_finished_study_trains_nothing(spec: Path, undisturbed: Path) -> None:
 def helpers_of(driver: int) -> list[int]:
     """All that a run started, but for Ray's two agents: idle, and gone after a minute."""
     return [pid for pid, name in descendants(driver) if not name.endswith("Agent")]
-
-
-def assert_gone(pids: list[int]) -> None:
-    """Ray and Prefect's server end with the driver, also when it could not say goodbye."""
-    deadline = time.monotonic() + 30
-    while any(alive(pid) for pid in pids):
-        assert time.monotonic() < deadline, [pid for pid in pids if alive(pid)]
-        time.sleep(0.2)
-
-
-def alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    status = Path(f"/proc/{pid}/stat")
-    return not (status.exists() and status.read_text().rpartition(")")[2].split()[0] == "Z")

@@ -19,9 +19,9 @@ from flows.served import Served
 from flows.survey import STUDY_FILE
 from infra.errors import WrongInput
 from infra.store import Store
-from tests.flows.serving import TINY, Server, all_end, free_port, is_alive, wait_until
+from tests.flows.serving import TINY, Server, free_port
 from tests.flows.trained import LATENTS, POINTS, compared, models_of, train
-from tests.processes import descendants
+from tests.processes import all_end, descendants, is_alive, wait_until
 
 MADE_UP = {**TINY, "changes": [f"probe={POINTS}", f"latents={LATENTS}", "sources=[redrawn]"]}
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
 from infra.errors import WrongInput
 from infra.prefect_server import api_of, check_free, is_loopback, prefect_api
+from tests.processes import all_end, descendants, wait_until
 
 
 def test_a_port_that_is_taken_is_told() -> None:
@@ -70,3 +74,20 @@ def test_a_server_that_is_not_there_is_told_in_a_line() -> None:
         prefect_api(),
     ):
         pass
+
+
+def test_a_server_that_is_still_starting_ends_with_a_killed_driver() -> None:
+    script = "from infra.prefect_server import prefect_api\nwith prefect_api(): input()"
+    driver = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE)
+
+    def servers() -> list[int]:
+        return [pid for pid, name in descendants(driver.pid) if "uvicorn" in name]
+
+    try:
+        wait_until(servers)
+        time.sleep(0.5)  # it takes seconds until it answers
+        started = servers()
+    finally:
+        driver.kill()
+        driver.communicate()
+    all_end(started)
