@@ -63,8 +63,8 @@ def _must_answer(url: str) -> None:
 def _temporary_server(guard: ExitStack) -> Any:
     """Prefect's temporary server, started as Prefect does but in a session of its own.
 
-    It is guarded from its first moment, as starting takes seconds. Prefect keeps one such server per
-    process and will use this one.
+    It is guarded from its first moment, as starting takes seconds. Prefect keeps one such server
+    per process and will use this one.
     """
     from prefect.server.api.server import SubprocessASGIServer
 
