@@ -241,6 +241,12 @@ class Store:
             return ""
         return cast(bytes, part.schema.metadata.get(b"made_from", b"")).decode()
 
+    def _of_these(self, table: str, keys: Iterable[str]) -> list[str]:
+        """Those that are there; without a listing, which takes longer the larger the study is."""
+        keys = list(keys)
+        files = self.fs.get_file_info([self.path("tables", table, f"{k}.parquet") for k in keys])
+        return [k for k, f in zip(keys, files, strict=True) if f.type != pafs.FileType.NotFound]
+
     def remove_part(self, table: str, key: str) -> None:
         self.remove("tables", table, f"{key}.parquet")
 
@@ -288,10 +294,10 @@ class Store:
         and until they do their rows are taken instead of the merged ones.
         """
         key = merged_key(cell)
-        there = set(self.parts(table))
-        small = [k for k in keys if k in there]
+        small = self._of_these(table, keys)
         if small:
-            self.write_part(table, key, self.read(table, keys=[*({key} & there), *small]))
+            older = self._of_these(table, [key])
+            self.write_part(table, key, self.read(table, keys=[*older, *small]))
             for k in small:
                 self.remove_part(table, k)
 
