@@ -77,6 +77,7 @@ def arrays(tmp_path: Path) -> Path:
     return tmp_path / "bars.npz"
 
 
+@pytest.mark.slow
 def test_own_pictures_are_trained_ranked_and_scored_as_far_as_they_can_be(
     tmp_path: Path,
     pictures: Path,

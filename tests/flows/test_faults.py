@@ -26,6 +26,7 @@ def assert_same(store: Path, undisturbed: Path) -> None:
     assert not list(store.rglob("checkpoint.pt")), "a checkpoint outlived its model"
 
 
+@pytest.mark.slow
 def test_one_worker_and_another_order_of_cells_give_the_same_bytes(
     undisturbed: Path, tmp_path: Path
 ) -> None:

@@ -31,6 +31,7 @@ def trainings(store: Path) -> Counter[str]:
     return Counter({model: text.count("training from step") for model, text in logs.items()})
 
 
+@pytest.mark.slow
 def test_the_second_is_refused_and_one_that_joins_shares_the_work(
     spec: Path, undisturbed: Path, tmp_path: Path
 ) -> None:

@@ -53,6 +53,7 @@ def test_agrees_with_scikit_learn_where_that_converges(rows, latents, classes, s
     np.testing.assert_array_equal(found.predict(test_codes), expected.predict(test_codes))
 
 
+@pytest.mark.slow
 def test_differs_from_scikit_learn_as_that_from_itself_where_it_stops_early():
     """Rounding grows in 100 iterations, so that even the order of latents changes predictions."""
     ours, with_itself, better = [], [], []
