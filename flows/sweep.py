@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -28,6 +29,7 @@ from tasks.settings import ComparisonOrder, Model, PerModel, ScoringOrder, Train
 
 # Tables whose parts are merged when a cell is done; representations are read model by model.
 MERGED_TABLES = ("models", "curves", "pictures", "scores")
+MERGING = 4  # cells at once; in an order by seeds all of them want to be merged at the end
 CLAIM_SECONDS = 1.0
 
 
@@ -56,6 +58,8 @@ class Sweep:
         self._to_score: dict[str, Calls] = {}
         self._ranked: set[str] = set()
         self._lock = threading.Lock()
+        # few threads, whatever the number of cells: each keeps the memory that tables took in it
+        self._mergers = ThreadPoolExecutor(MERGING, thread_name_prefix="merges")
         left = sum(len(one.left) for one in found)
         unscored = sum(len(one.unscored) for one in found)
         self.progress = Progress(
@@ -112,11 +116,14 @@ class Sweep:
             else:
                 one.scored.add(model.id)
             self.progress.add("score")
-        ids = [model.id for model in one.cell.models]
+        self._mergers.submit(self._merge, cell).result()
+        self.progress.cell_done()
+
+    def _merge(self, cell: str) -> None:
+        ids = [model.id for model in self.cells[cell].cell.models]
         with self._claimed(f"merge-{cell}"):
             for table in MERGED_TABLES:
                 self.room.patiently(partial(self.store.merge, table, cell, ids))
-        self.progress.cell_done()
 
     def compare(self, workers: Workers, group: str) -> None:
         """UDR of a group of cells: what is missing of its pairs, then the rankings."""

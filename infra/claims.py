@@ -1,14 +1,15 @@
 """Which driver does what: a file per claim, `<store>/claims/NAME`, that names its driver.
 
-A file system creates a file for one of several writers only. An object store does not (pyarrow
-cannot ask for it), so there a claim is a flag of one's own, `NAME@DRIVER`: it is raised, then
+A file system gives a name to one of several writers only. Each driver has one file, `by-DRIVER`, and
+its claims are more names of that: nothing is written for one. An object store cannot do that, nor
+create a file for one writer only (through pyarrow), so there a claim is a flag of one's own, `NAME@DRIVER`: it is raised, then
 others are looked for, and whoever sees another's flag beside the own one takes the own one down.
 Of two that raise theirs at once at least one sees the other's; if both do, both come back later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from infra.store import Store
@@ -21,7 +22,7 @@ def take(store: Store, name: str, driver: str, is_dead: Callable[[str], bool]) -
     """Whether the driver has the claim now; that of a dead driver is taken over."""
     if not store.local:
         return _raise_flag(store, name, driver, is_dead)
-    if store.create_exclusively(driver.encode(), CLAIMS, name):
+    if _named(store, name, driver):
         return True
     owner = _owner(store, name)
     if owner == driver or not owner:  # it was given back, or is being written, this moment
@@ -35,19 +36,41 @@ def take(store: Store, name: str, driver: str, is_dead: Callable[[str], bool]) -
         return True
 
 
-def give_back(store: Store, name: str, driver: str) -> None:
+def give_back(store: Store, names: Iterable[str], driver: str) -> None:
     if not store.local:
-        store.remove(CLAIMS, f"{name}@{driver}")
+        for name in names:
+            store.remove(CLAIMS, f"{name}@{driver}")
         return
     with store.locked(*LOCK):
-        if _owner(store, name) == driver:  # and nobody took it over, thinking the driver dead
-            store.remove(CLAIMS, name)
+        for name in names:
+            if _owner(store, name) == driver:  # nobody took it over, thinking the driver dead
+                store.remove(CLAIMS, name)
+
+
+def forget(store: Store, driver: str) -> None:
+    """For a driver that is gone; what it had not given back is taken over by who wants it."""
+    if store.local:
+        store.remove(CLAIMS, _mark(driver))
 
 
 def forget_all(store: Store) -> None:
     """For a driver that is alone: whatever stands was left by dead ones."""
     for name in store.names(CLAIMS):
         store.remove(CLAIMS, name)
+
+
+def _mark(driver: str) -> str:
+    return f"by-{driver}"
+
+
+def _named(store: Store, name: str, driver: str) -> bool:
+    """Whether the name was free, and is this driver's now."""
+    mark, claim = (CLAIMS, _mark(driver)), (CLAIMS, name)
+    try:
+        return store.link_exclusively(mark, claim)
+    except FileNotFoundError:
+        store.write_bytes(driver.encode(), *mark)
+        return store.link_exclusively(mark, claim)
 
 
 def _owner(store: Store, name: str) -> str | None:

@@ -81,7 +81,7 @@ class Holder:
             with self.store.locked(*LOCK) as one_at_a_time:
                 found = self.watch.look()
                 for dead in found[Life.DEAD]:
-                    self.watch.bury(dead)
+                    self._bury(dead)
                     self.say(f"took over from {dead}, which is gone")
                 if found[Life.ALIVE] and not join:
                     raise self._held_by(found[Life.ALIVE][0])
@@ -116,6 +116,7 @@ class Holder:
             self._owed |= self._claimed
         self._give_back()
         with suppress(OSError):
+            claims.forget(self.store, self.me.id)
             self.store.remove(DRIVERS, f"{self.me.id}.json")
 
     def _settle(self) -> None:
@@ -140,9 +141,12 @@ class Holder:
 
     def _give_back(self) -> None:
         with self._claiming, suppress(OSError):
-            for name in list(self._owed):
-                claims.give_back(self.store, name, self.me.id)
-                self._owed.discard(name)
+            claims.give_back(self.store, sorted(self._owed), self.me.id)
+            self._owed.clear()
+
+    def _bury(self, dead: Driver) -> None:
+        self.watch.bury(dead)
+        claims.forget(self.store, dead.id)
 
     # beats ------------------------------------------------------------------------------------
 
@@ -160,7 +164,7 @@ class Holder:
             with suppress(OSError):
                 for dead in self.watch.look()[Life.DEAD]:
                     again = dead.id in self.watch.buried
-                    self.watch.bury(dead)
+                    self._bury(dead)
                     if not again:
                         self.say(f"{dead} is gone; what it had begun is done here")
 

@@ -30,6 +30,7 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)  # as on USB sticks
 ABANDONED_SECONDS = 3600  # no part takes an hour to write
 MERGED = "cell-"  # parts that hold the rows of many models begin with this
+WORTH_COMPRESSING = 2**15  # bytes; for less it takes longer than all else, and saves nothing
 
 
 def no_room(error: BaseException) -> str:
@@ -115,24 +116,20 @@ class Store:
         """Give a file another name, in place of what may have that name."""
         self.fs.move(self.path(*names), self.path(*others))
 
-    def create_exclusively(self, data: bytes, *names: str) -> bool:
-        """Write a file unless it is there; of several writers at once one is told True.
+    def link_exclusively(self, names: Sequence[str], others: Sequence[str]) -> bool:
+        """Give a file one more name unless that is taken; of several at once one is told True.
 
         On file systems only: an object store cannot be asked for that through pyarrow.
         """
-        final = self.path(*names)
-        target = self._temporary(final)
+        final = self.path(*others)
         try:
-            Path(target).write_bytes(data)
-            os.link(target, final)
+            os.link(self.path(*names), final)
         except FileExistsError:
             return False
         except OSError as error:
             if error.errno not in NO_LINKS:
                 raise
-            return _created(final, data)
-        finally:
-            Path(target).unlink(missing_ok=True)
+            return _created(final, self.read_bytes(*names))
         return True
 
     @contextmanager
@@ -223,10 +220,10 @@ class Store:
             raise ValueError(f"table {table}: found {rows.schema.names}, or other types")
         if made_from:
             rows = rows.replace_schema_metadata({**rows.schema.metadata, "made_from": made_from})
-        with self._whole(self.path("tables", table, f"{key}.parquet")) as target:
-            pq.write_table(
-                rows, target, filesystem=self.fs, compression="zstd", write_page_checksum=True
-            )
+        compression = "zstd" if rows.nbytes >= WORTH_COMPRESSING else "none"
+        content = pa.BufferOutputStream()
+        pq.write_table(rows, content, compression=compression, write_page_checksum=True)
+        self.write_bytes(content.getvalue(), "tables", table, f"{key}.parquet")
 
     def parts(self, table: str) -> list[str]:
         return [n.removesuffix(".parquet") for n in self.names("tables", table)]
@@ -317,9 +314,13 @@ class Store:
     def _read_parts(
         self, table: str, keys: Sequence[str], columns: Sequence[str] | None
     ) -> list[pa.Table]:
+        def read(key: str) -> pa.Table | None:
+            return self._read_part(table, key, columns)
+
+        if self.local:  # threads would wait for each other more than for the disk
+            return [part for part in map(read, keys) if part is not None]
         with ThreadPoolExecutor(4) as pool:
-            parts = pool.map(lambda key: self._read_part(table, key, columns), keys)
-            return [part for part in parts if part is not None]
+            return [part for part in pool.map(read, keys) if part is not None]
 
     def _read_part(self, table: str, key: str, columns: Sequence[str] | None) -> pa.Table | None:
         try:
