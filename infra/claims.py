@@ -1,10 +1,11 @@
 """Which driver does what: a file per claim, `<store>/claims/NAME`, that names its driver.
 
-A file system gives a name to one of several writers only. Each driver has one file, `by-DRIVER`, and
-its claims are more names of that: nothing is written for one. An object store cannot do that, nor
-create a file for one writer only (through pyarrow), so there a claim is a flag of one's own, `NAME@DRIVER`: it is raised, then
-others are looked for, and whoever sees another's flag beside the own one takes the own one down.
-Of two that raise theirs at once at least one sees the other's; if both do, both come back later.
+A file system gives a name to one of several writers only. Each driver has one file, `by-DRIVER`,
+and its claims are more names of that: nothing is written for one. An object store has no second
+names, and creates a file for many at once (as far as pyarrow can ask for it), so there a claim is a
+flag of one's own, `NAME@DRIVER`: it is raised, then others are looked for, and whoever sees
+another's flag beside the own one takes the own one down. Of two that raise theirs at once at least
+one sees the other's; if both do, both come back later.
 """
 
 from __future__ import annotations

@@ -329,7 +329,9 @@ class Store:
             return None
         try:  # apart from the reading: a store out of reach must not look like a damaged part
             file = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
-            return _completed(file.read(columns=columns, use_threads=False), table, columns)
+            rows = file.read(columns=columns, use_threads=False)
+            _check_shape(file, rows, table)
+            return _completed(rows, table, columns)
         except (pa.ArrowException, OSError, ValueError):  # what the parser says of wrong bytes
             return None
 
@@ -363,6 +365,13 @@ def table_of(name: str, columns: Mapping[str, Any]) -> pa.Table:
         else:
             arrays.append(pa.repeat(pa.scalar(value, field.type), rows))
     return pa.Table.from_arrays(arrays, schema=wanted)
+
+
+def _check_shape(file: pq.ParquetFile, rows: pa.Table, table: str) -> None:
+    """Raise if rows are missing, or a name is another one: checksums do not cover such bytes."""
+    found, known = set(file.schema_arrow.names), set(schema(table).names)
+    if (known - found and found - known) or len(rows) != file.metadata.num_rows:
+        raise ValueError(f"table {table}: {len(rows)} rows of {sorted(found)}")
 
 
 def _completed(rows: pa.Table, table: str, columns: Sequence[str] | None) -> pa.Table:

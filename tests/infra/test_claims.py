@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.claims import CLAIMS, forget_all, give_back, take
+from infra.claims import CLAIMS, forget, forget_all, give_back, take
 from infra.store import Store
 
 
@@ -54,18 +54,20 @@ def both(action: Callable[[str], bool]) -> list[str]:
 def test_one_has_it_until_it_is_given_back(store):
     assert take(store, "x", "a", alive) and take(store, "x", "a", alive)
     assert not take(store, "x", "b", alive) and take(store, "y", "b", alive)
-    give_back(store, "x", "b")  # which never had it
+    give_back(store, ["x"], "b")  # which never had it
     assert not take(store, "x", "b", alive)
-    give_back(store, "x", "a")
-    give_back(store, "x", "a")
+    give_back(store, ["x"], "a")
+    give_back(store, ["x"], "a")
     assert take(store, "x", "b", alive)
 
 
 def test_a_dead_drivers_claim_is_taken_over_and_not_given_back_by_it(store):
     assert take(store, "x", "a", alive) and take(store, "x", "b", dead)
-    give_back(store, "x", "a")
+    give_back(store, ["x"], "a")
     assert not take(store, "x", "c", alive)
-    give_back(store, "x", "b")
+    give_back(store, ["x"], "b")
+    for driver in "abc":
+        forget(store, driver)
     assert store.names(CLAIMS) == []
 
 
@@ -88,4 +90,12 @@ def test_all_are_forgotten(store):
     for name in "xyz":
         take(store, name, "a", alive)
     forget_all(store)
-    assert take(store, "x", "b", alive) and len(store.names(CLAIMS)) == 1
+    assert store.names(CLAIMS) == [] and take(store, "x", "b", alive)
+
+
+def test_a_driver_that_was_forgotten_may_claim_again_and_keeps_what_it_has(store):
+    assert take(store, "x", "a", alive)
+    forget(store, "a")
+    assert not take(store, "x", "b", alive) and take(store, "y", "a", alive)
+    give_back(store, ["x", "y"], "a")
+    assert take(store, "x", "b", alive) and take(store, "y", "b", alive)

@@ -260,9 +260,10 @@ def test_a_claim_that_could_not_be_given_back_is_given_back_later(store, monkeyp
         with monkeypatch.context() as broken:
             broken.setattr(Store, "remove", refuse)
             holder.release("models-a")
-            assert store.names(CLAIMS) == ["models-a"]
+            assert "models-a" in store.names(CLAIMS)
         time.sleep(3 * BEAT)
-        assert store.names(CLAIMS) == []
+        assert "models-a" not in store.names(CLAIMS)
+    assert store.names(CLAIMS) == []
 
 
 def refuse(*_: object) -> None:
@@ -334,7 +335,7 @@ def test_the_claims_of_a_driver_that_died_are_taken_over_by_one(store, start):
 
 def test_a_claim_of_a_driver_elsewhere_is_taken_over_when_its_beats_end(store):
     one = foreign(store)
-    store.create_exclusively(one.id.encode(), CLAIMS, "models-a")
+    store.write_bytes(one.id.encode(), CLAIMS, "models-a")
     with beating(store, one), holding(store, join=True, beat_seconds=2 * BEAT) as holder:
         time.sleep(8 * BEAT)
         assert not holder.claim("models-a")
