@@ -267,6 +267,9 @@ def serve(
     allow_data: Annotated[
         str | None, Parameter(help="folder below which a form may name own pictures [none]")
     ] = None,
+    reports: Annotated[
+        str | None, Parameter(help="address of the reports as browsers see it [the port's]")
+    ] = None,
     data_dir: DataDir = None,
 ) -> int:
     """Serve a dashboard from which studies are started, watched and cancelled, until Ctrl-C.
@@ -281,7 +284,7 @@ def serve(
 
     use_folder(data_dir)
     served = Served(studies=studies, ray=ray, workers=workers, allow_data=allow_data)
-    return serve_until_told(Serving(host, port, served, cron, preset))
+    return serve_until_told(Serving(host, port, served, cron, preset, reports))
 
 
 @app.command

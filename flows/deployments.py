@@ -72,7 +72,7 @@ def _study(form: StudyForm, served: Served) -> str:
                 pass
         else:
             workers = served.workers_for(form.workers)
-            troubles = study_flow.fn(study, store.uri, served.ray, workers, holder)
+            troubles = study_flow.fn(study, store, served.ray, workers, holder)
     for trouble in troubles:
         get_run_logger().warning(trouble)
     total = totals(survey(study, store))

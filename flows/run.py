@@ -88,7 +88,7 @@ def _flow(
     from infra.prefect_server import prefect_api
 
     with prefect_api():
-        troubles: list[str] = study_flow(study, store.uri, ray, workers, holder)
+        troubles: list[str] = study_flow(study, store, ray, workers, holder)
     return troubles
 
 

@@ -35,6 +35,7 @@ class Serving:
     served: Served
     cron: str | None
     preset: str
+    reports: str | None = None  # where browsers find the reports, if not where they are served
 
     def check(self) -> None:
         """Raise before anything is started."""
@@ -46,6 +47,8 @@ class Serving:
             raise WrongInput("--workers", self.served.workers, "a number from 1")
         if self.served.allow_data and not Path(self.served.allow_data).is_dir():
             raise WrongInput("--allow-data", self.served.allow_data, "a folder")
+        if self.reports is not None and not self.reports.startswith(("http://", "https://")):
+            raise WrongInput("--reports", self.reports, "an address, such as https://HOST/reports")
         if self.served.ray:
             check_address(self.served.ray)
 
@@ -96,7 +99,7 @@ def _warn_if_open(asked: Serving) -> None:
 
 
 def _reports(asked: Serving, running: ExitStack) -> str:
-    """The address of the reports: a port beside the dashboard's, so that links stay good."""
+    """Serve the reports, on a port beside the dashboard's, so that links stay good; their address."""
     password = os.environ.get(AUTHENTICATION)
     port = asked.port + 1
     try:
@@ -104,6 +107,8 @@ def _reports(asked: Serving, running: ExitStack) -> str:
     except WrongInput:
         port = 0
     port = running.enter_context(reports(asked.served.studies, asked.host, port, password))
+    if asked.reports is not None:
+        return asked.reports.rstrip("/")
     host = platform.node() if asked.host in WILDCARDS else asked.host
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 

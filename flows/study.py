@@ -143,21 +143,23 @@ def _silence() -> None:
 )
 def study_flow(
     study: Study,
-    store: str,
+    store: Store,
     ray_address: str | None = None,
     workers: int | None = None,
     holder: Holder | None = None,
 ) -> list[str]:
-    """Do what is left of a study; returns what went wrong on the way."""
-    place = Store(store)
-    sweep = Sweep(study, place, survey(study, place), Work(), holder)
-    close_stale_runs(place.uri, alone=holder is None or holder.alone)
-    with on_the_dashboard(Shown(sweep, study, place, Served.of_this_process().report(place))):
+    """Do what is left of a study; returns what went wrong on the way.
+
+    Prefect keeps what text a flow is given; the store is none, as its URI may carry a key.
+    """
+    sweep = Sweep(study, store, survey(study, store), Work(), holder)
+    close_stale_runs(store.uri, alone=holder is None or holder.alone)
+    with on_the_dashboard(Shown(sweep, study, store, Served.of_this_process().report(store))):
         with (
             running_workers(ray_address, workers) as running,
             shown(sweep.progress),
             _while_held(holder, running),
         ):
             run_sweep(sweep, running)
-        report(study, place, study.name)
+        report(study, store, study.name)
     return sweep.progress.troubles

@@ -22,7 +22,7 @@ from flows.work import Work
 from infra.holders import Holder
 from infra.store import Store, no_room
 from infra.workers import Before, Call, Calls, Need, Rank, Stopped, Workers
-from tasks.log import last_words
+from tasks.log import comparison_log, model_log
 from tasks.outcome import write_outcome
 from tasks.pairing import missing_parts, tiles
 from tasks.settings import ComparisonOrder, Model, PerModel, ScoringOrder, TrainingOrder
@@ -145,9 +145,9 @@ class Sweep:
             lost = self.compare_tiles(workers, group, models)
         if lost is None or not models:
             return False
-        order = ComparisonOrder(self.store.uri, self.study.udr)
+        order = self._comparing()
         for _, outcome in self._mapped(workers, [(group, models, order)]):
-            if self._failed(outcome, f"{group} is not ranked"):
+            if self._failed(outcome, group, "ranked"):
                 return False
         return True
 
@@ -160,13 +160,13 @@ class Sweep:
         for tile in tiles(missing_parts(self.store, models, self.study.udr)):
             cells = tuple(dict.fromkeys(part.cells for part in tile))
             inside = {name for pair in cells for name in pair}
-            order = ComparisonOrder(self.store.uri, self.study.udr, cells)
-            calls.append((group, [model for model in models if model.cell in inside], order))
+            inner = [model for model in models if model.cell in inside]
+            calls.append((group, inner, self._comparing(cells)))
         self.progress.more("compare", len(calls))
         lost: set[str] = set()
         failed = False
         for _, outcome in self._mapped(workers, calls):
-            if self._failed(outcome, f"{group} is not compared"):
+            if self._failed(outcome, group, "compared"):
                 failed = True
             elif outcome != "compared":
                 lost |= set(outcome.split())
@@ -182,9 +182,14 @@ class Sweep:
         made.end()
         return self._ended(made)
 
-    def _failed(self, outcome: object, what: str) -> bool:
+    def _comparing(self, cells: tuple[tuple[str, str], ...] = ()) -> ComparisonOrder:
+        minutes = self.study.running.minutes_per_comparison
+        return ComparisonOrder(self.store.uri, self.study.udr, cells, minutes)
+
+    def _failed(self, outcome: object, group: str, what: str) -> bool:
         if isinstance(outcome, Exception):
-            self.progress.fail(f"{what}: {_in_a_line(outcome)}")
+            reason = comparison_log(self.store, group).last_words or _in_a_line(outcome)
+            self.progress.fail(f"{group} is not {what}: {reason}")
         return isinstance(outcome, Exception)
 
     def _tidy(self, group: str) -> None:
@@ -221,7 +226,7 @@ class Sweep:
 
     def _give_up(self, model: Model, error: Exception, tries: int) -> str:
         """Its worker died each time: the sweep goes on without it."""
-        reason = last_words(self.store, model.id) or _in_a_line(error)
+        reason = model_log(self.store, model.id).last_words or _in_a_line(error)
         said = f"its worker died {tries} times: {reason}" if tries > 1 else reason
         self.room.patiently(lambda: write_outcome(model, self.store, "failed", said))
         return "failed"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from infra.store import Store
 from infra.time_limit import ended_after
-from tasks.log import ModelLog
+from tasks.log import comparison_log, model_log
 from tasks.settings import ComparisonOrder, Model, PerModel, ScoringOrder, TrainingOrder
 
 
@@ -29,18 +29,19 @@ def score(model: Model, order: ScoringOrder) -> str:
 
 def compare(group: str, models: list[Model], order: ComparisonOrder) -> str:
     """The pairs of a tile, or, where no cells are named, the rankings of a group."""
-    if order.cells:
-        from tasks.compare import compare_tile
+    with ended_after(order.minutes, comparison_log(Store(order.store), group).end):
+        if order.cells:
+            from tasks.compare import compare_tile
 
-        return compare_tile(models, order)
-    from tasks.ranking import rank_models
+            return compare_tile(models, order)
+        from tasks.ranking import rank_models
 
-    return rank_models(group, models, order)
+        return rank_models(group, models, order)
 
 
 def _in_time(model: Model, store: str, given: PerModel) -> AbstractContextManager[None]:
     """From the first moment: imports may hang as well, on a drive that does not answer."""
-    return ended_after(given.minutes_per_model, ModelLog(Store(store), model.id).last_words)
+    return ended_after(given.minutes_per_model, model_log(Store(store), model.id).end)
 
 
 @dataclass(frozen=True)

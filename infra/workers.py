@@ -336,6 +336,7 @@ def running_workers(address: str | None = None, count: int | None = None) -> Ite
         except ConnectionError as error:
             accepted = "a running Ray cluster, with RAY_AUTH_MODE=token if it uses tokens"
             raise WrongInput("--ray", f"{address} ({error})", accepted) from None
+        address = ray.get_runtime_context().gcs_address  # "auto" says nothing of where it is
         count = max(1, int(ray.cluster_resources().get("CPU", 1)))
     else:
         count = count or cores()

@@ -22,7 +22,7 @@ from models.architecture import VAE
 from models.blank import encode_all
 from models.representation import encode, reconstruction_losses
 from tasks.data_sets import load
-from tasks.log import ModelLog
+from tasks.log import model_log
 from tasks.settings import Metrics, Model, ScoringOrder, images_per_model
 from tasks.streams import stream
 from tasks.train import load_model
@@ -42,7 +42,7 @@ def score_model(model: Model, order: ScoringOrder) -> str:
     if not missing:
         return "done"
     torch.set_num_threads(1)
-    log = ModelLog(store, model.id)
+    log = model_log(store, model.id)
     rows = _rows(model, order, store, older, missing)
     store.write_part("scores", model.id, {**model.keys, **rows})
     log.add(f"scored: {', '.join(missing)}")

@@ -163,6 +163,7 @@ class Running(Settings):
 
     order: Literal["seeds", "cells"] = "seeds"
     tries: Positive = 4  # of a model whose worker dies
+    minutes_per_comparison: Annotated[float, Field(gt=0)] | None = None  # of a tile, or a ranking
     storage_minutes: Annotated[float, Field(ge=0)] = 10.0  # to wait for a full or read-only store
 
 
@@ -279,6 +280,7 @@ class ComparisonOrder:
     store: str
     udr: Udr
     cells: tuple[tuple[str, str], ...] = ()
+    minutes: float | None = None
 
 
 def ranking_made_from(model_ids: Sequence[str], udr: Udr) -> str:

@@ -23,7 +23,7 @@ from models.representation import encode, reconstructions, traversal, unsupervis
 from models.training import CurvePoint, Diverged, Recipe, Training, fit
 from tasks.checkpoints import Checkpoints
 from tasks.data_sets import load, probe_images
-from tasks.log import ModelLog
+from tasks.log import model_log
 from tasks.outcome import write_outcome
 from tasks.settings import Model, TrainingOrder
 from tasks.streams import entropy, stream
@@ -60,7 +60,7 @@ class _Attempt:
 
     def __init__(self, model: Model, order: TrainingOrder, store: Store, began: float) -> None:
         self.model, self.order, self.store = model, order, store
-        self.checkpoints, self.log = Checkpoints(store, model.id), ModelLog(store, model.id)
+        self.checkpoints, self.log = Checkpoints(store, model.id), model_log(store, model.id)
         self.began = self.saved_at = began
         self.saved_step = 0
         self.training: Training | None = None

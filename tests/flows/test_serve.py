@@ -7,14 +7,16 @@ import os
 import signal
 import subprocess
 import sys
+import urllib.error
 import urllib.request
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from flows.forms import StudyForm
-from flows.serve import Serving, serve
+from flows.serve import Serving, _reports, serve
 from flows.served import Served
 from flows.survey import STUDY_FILE
 from infra.errors import WrongInput
@@ -135,6 +137,25 @@ def test_wrong_options_are_refused_before_anything_starts(
     assert wrong(served=Served(workers=0)).startswith("--workers: found 0")
     assert wrong(served=Served(allow_data="/not/there")).startswith("--allow-data: found")
     assert wrong(served=Served(ray="127.0.0.1:1")).startswith("--ray: found")
+    assert wrong(reports="HOST:4201").startswith("--reports: found 'HOST:4201'")
+
+
+@pytest.mark.parametrize(
+    ("given", "address"),
+    [
+        (None, "http://127.0.0.1:{}"),
+        ("https://tolstoy.example/reports/", "https://tolstoy.example/reports"),
+    ],
+)
+def test_reports_are_where_browsers_find_them(
+    tmp_path: Path, given: str | None, address: str
+) -> None:
+    served, port = Served(studies=str(tmp_path)), free_port()
+    with ExitStack() as running:
+        found = _reports(Serving("127.0.0.1", port, served, None, "smoke", given), running)
+        assert found == address.format(port + 1)
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen(f"http://127.0.0.1:{port + 1}/none/report/index.html")
 
 
 @pytest.mark.slow

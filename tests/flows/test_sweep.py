@@ -16,7 +16,7 @@ from flows.work import Work
 from infra.errors import WrongInput
 from infra.store import Store
 from infra.workers import Before, Need
-from tasks.log import ModelLog
+from tasks.log import model_log
 from tasks.settings import Model, ScoringOrder, TrainingOrder
 from tests.flows.conftest import TINY
 from tests.flows.trained import Inline
@@ -111,7 +111,7 @@ def test_a_lost_worker_is_a_failed_model(tmp_path: Path) -> None:
 
 def test_the_last_words_of_a_worker_are_the_reason(tmp_path: Path) -> None:
     def train(model: Model, order: TrainingOrder) -> str:
-        ModelLog(Store(order.store), model.id).last_words("not done within 5 minutes", "here")
+        model_log(Store(order.store), model.id).end("not done within 5 minutes", "here")
         raise FromAWorker(OSError("gone"))
 
     sweep, workers = opened(no_patience(running={"tries": 2}), tmp_path, train)

@@ -9,43 +9,48 @@ from pathlib import Path
 import pytest
 
 from infra.store import Store
-from tasks.log import last_words
+from tasks.log import Log
 
 HANGS = """
 import sys, time, types
 from importlib import abc
-from flows.work import score, train
-from tasks.settings import DataChoice, Metrics, Model, ScoringOrder, Training, TrainingOrder
+from flows.work import compare, score, train
+from tasks.settings import ComparisonOrder, DataChoice, Metrics, Model, ScoringOrder
+from tasks.settings import Training, TrainingOrder, Udr
 
 def wait(*_):
     time.sleep(60)
 
 class Drive(abc.MetaPathFinder):
     def find_spec(self, name, *_):
-        wait() if name in ("tasks.train", "tasks.score") else None
+        wait() if name in ("tasks.train", "tasks.score", "tasks.compare") else None
 
 place, where, what = sys.argv[1:]
 if where == "import":
     sys.meta_path.insert(0, Drive())
 else:
-    for name in ("train", "score"):
-        sys.modules[f"tasks.{name}"] = types.SimpleNamespace(**{f"{name}_model": wait})
+    for does in ("train_model", "score_model", "compare_tile"):
+        name = does.partition("_")[0]
+        sys.modules[f"tasks.{name}"] = types.SimpleNamespace(**{does: wait})
 data, limit = DataChoice(name="dsprites"), {"minutes_per_model": 0.005}
 model = Model("dsprites", "redrawn", "beta_vae", 4, 0, "paper", 3, 9, 4, 0.1, 0, 0, 0, "float32")
 if what == "train":
     train(model, TrainingOrder(place, data, 9, Training(**limit)))
-else:
+elif what == "score":
     score(model, ScoringOrder(place, data, Metrics(names=("mig",), **limit)))
+else:
+    compare("group", [model], ComparisonOrder(place, Udr(), ((model.cell, model.cell),), 0.005))
 """
 
 
-@pytest.mark.parametrize("what", ["train", "score"])
+@pytest.mark.parametrize("what", ["train", "score", "compare"])
 @pytest.mark.parametrize("where", ["import", "call"])
 def test_what_hangs_ends_and_leaves_its_last_words(tmp_path: Path, where: str, what: str) -> None:
     command = [sys.executable, "-c", HANGS, str(tmp_path), where, what]
     done = subprocess.run(command, timeout=60)
     store = Store(tmp_path)
-    (model_id,) = store.names("models")
+    folder = "comparisons" if what == "compare" else "models"
+    (name,) = store.names(folder)
     assert done.returncode == 1
-    assert last_words(store, model_id) == "not done within 0.005 minutes"
-    assert b"in wait" in store.read_bytes("models", model_id, "log.txt")
+    assert Log(store, folder, name).last_words == "not done within 0.005 minutes"
+    assert b"in wait" in store.read_bytes(folder, name, "log.txt")

@@ -18,7 +18,7 @@ from infra.errors import WrongInput
 from infra.holders import holding
 from infra.store import Store, no_room
 from tasks.checkpoints import Checkpoints
-from tasks.log import ModelLog
+from tasks.log import Log
 from tests.infra.s3_server import BUCKET, ask, environment, s3_server
 from tests.infra.test_store import curve, losses
 
@@ -121,7 +121,7 @@ def test_checkpoints_and_logs(store):
     assert list(Checkpoints(store, "m").whole()) == [b"3", b"2"]
     checkpoints.remove()
     assert list(checkpoints.whole()) == []
-    log = ModelLog(store, "m")
+    log = Log(store, "models", "m")
     log.add("one")
     log.add("two")
     assert len(store.read_bytes("models", "m", "log.txt").splitlines()) == 2

@@ -16,6 +16,7 @@ import pytest
 from infra.errors import WrongInput
 from infra.runtime import BLAS_KERNELS, LOOPBACK_ONLY, WORKER, quieten
 from infra.workers import PER_CORE, Before, Need, Stopped, Workers, running_workers
+from tests.campaign.ray_cluster import RayCluster
 
 
 def double(number: int) -> int:
@@ -289,6 +290,40 @@ def test_a_cluster_that_goes_while_it_is_connected_to_is_given_up() -> None:
     command = [sys.executable, "-c", GOING, address]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.stdout.startswith("--ray: found ") and done.stdout.count("\n") == 1
+
+
+FOUND = """
+from infra.errors import WrongInput
+from infra.workers import running_workers
+
+def double(number):
+    return 2 * number
+
+try:
+    with running_workers("auto") as workers:
+        calls = workers.calls(double)
+        calls.add((21,))
+        for _, result in calls:
+            print(result, flush=True)
+except WrongInput as error:
+    print(error)
+"""
+
+
+@pytest.mark.slow
+def test_a_cluster_that_was_found_is_watched_as_one_that_was_named(tmp_path: Path) -> None:
+    cluster = RayCluster(tmp_path, dict(os.environ))
+    cluster.start()
+    try:
+        environment = {**cluster.environment, "RAY_ADDRESS": cluster.address}
+        command = [sys.executable, "-c", FOUND]
+        driver = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+        assert driver.stdout and driver.stdout.readline() == "42\n"
+        cluster.kill()
+        said, _ = driver.communicate(timeout=120)
+        assert said.startswith(f"--ray: found {cluster.address}, which does not answer any more")
+    finally:
+        cluster.kill()
 
 
 SIGNALLED = """
