@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -84,12 +85,22 @@ def all_done(study: Study, store: Store, found: Sequence[CellSurvey]) -> bool:
 def _flow(
     study: Study, store: Store, workers: int | None, ray: str | None, holder: Holder | None
 ) -> list[str]:
-    from flows.study import study_flow
-    from infra.prefect_server import prefect_api
+    from httpx import HTTPError
 
+    from flows.study import Ended, study_flow
+    from infra.prefect_server import away, prefect_api
+
+    ended = Ended()
     with prefect_api():
-        troubles: list[str] = study_flow(study, store, ray, workers, holder)
-    return troubles
+        try:
+            study_flow(study, store, ray, workers, holder, ended)
+        except Exception as error:
+            if ended.troubles is None:
+                if isinstance(error, HTTPError) and (url := os.environ.get("PREFECT_API_URL")):
+                    raise away(url, str(error).partition("\n")[0]) from None
+                raise
+            _say("Prefect did not answer at the end: what it shows of this run may be old.")
+    return ended.troubles or []
 
 
 def _interrupted(study: Study, store: Store) -> int:

@@ -99,7 +99,7 @@ def _warn_if_open(asked: Serving) -> None:
 
 
 def _reports(asked: Serving, running: ExitStack) -> str:
-    """Serve the reports, on a port beside the dashboard's, so that links stay good; their address."""
+    """Serve the reports, on a port beside the dashboard's so that links stay good; the address."""
     password = os.environ.get(AUTHENTICATION)
     port = asked.port + 1
     try:

@@ -1,9 +1,10 @@
-"""Runs that a dead driver left Running: closed when the next run of their store starts."""
+"""What Prefect shows as Running and is not: runs of dead drivers, and tasks whose end it missed."""
 
 from __future__ import annotations
 
 import logging
 import platform
+import time
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
@@ -12,6 +13,8 @@ from infra.store import Store
 
 MOST = 200  # of what the API returns at once
 REASON = "its driver ended without a word; the next run of its store goes on"
+MISSED = "it had ended; what should have said so did not arrive"
+SETTLE_SECONDS = 15.0  # more than Prefect takes to write down what it is told
 
 
 def tag(store_uri: str) -> str:
@@ -28,12 +31,8 @@ def close_stale_runs(store_uri: str, alone: bool = True) -> int:
     Called by a flow run that holds the store; beside another driver it is only tagged.
     """
     from prefect.client.orchestration import get_client
-    from prefect.context import FlowRunContext
 
-    context = FlowRunContext.get()
-    if context is None or context.flow_run is None:
-        raise RuntimeError("called by no flow run")
-    mine = context.flow_run.id
+    mine = _this_run()
     with get_client(sync_client=True) as client:
         try:
             tags = {*client.read_flow_run(mine).tags, tag(store_uri)}
@@ -44,41 +43,84 @@ def close_stale_runs(store_uri: str, alone: bool = True) -> int:
             return 0
 
 
+def settle_tasks(seconds: float = SETTLE_SECONDS) -> int:
+    """At the end of a flow run: close its tasks that Prefect still takes for running; how many.
+
+    What tells Prefect of a task may be lost when its server is killed, or be dated before what was
+    told earlier when a clock jumps.
+    """
+    from prefect.client.orchestration import get_client
+    from prefect.settings import get_current_settings
+    from prefect.states import Completed
+
+    if get_current_settings().api.url is None:  # a temporary server, which nobody looks at later
+        return 0
+    mine, deadline = [_this_run()], time.monotonic() + seconds
+    with get_client(sync_client=True) as client:
+        try:
+            while left := _tasks_under_way(client, _flow_runs(any_=mine)):
+                if time.monotonic() > deadline:
+                    for one in left:
+                        client.set_task_run_state(one.id, Completed(message=MISSED), force=True)
+                    break
+                time.sleep(0.5)
+            return len(left)
+        except Exception as error:
+            logging.getLogger(__name__).debug("tasks are not settled: %s", error)
+            return 0
+
+
+def _this_run() -> UUID:
+    from prefect.context import FlowRunContext
+
+    context = FlowRunContext.get()
+    if context is None or context.flow_run is None:
+        raise RuntimeError("called by no flow run")
+    return context.flow_run.id
+
+
 def _close(client: Any, store_uri: str, mine: UUID) -> int:
     from prefect.client.schemas.filters import (
-        FlowRunFilter,
-        FlowRunFilterId,
         FlowRunFilterState,
         FlowRunFilterStateType,
         FlowRunFilterTags,
+    )
+    from prefect.client.schemas.objects import StateType
+    from prefect.states import Crashed
+
+    others = _flow_runs(not_any_=[mine])
+    others.tags = FlowRunFilterTags(all_=[tag(store_uri)])
+    for one in _tasks_under_way(client, others):
+        client.set_task_run_state(one.id, Crashed(message=REASON), force=True)
+    under_way = FlowRunFilterStateType(any_=[StateType.RUNNING, StateType.CANCELLING])
+    others.state = FlowRunFilterState(type=under_way)
+    found = _all(lambda **page: client.read_flow_runs(flow_run_filter=others, **page))
+    for run in found:
+        client.set_flow_run_state(run.id, Crashed(message=REASON), force=True)
+    return len(found)
+
+
+def _flow_runs(**which: list[UUID]) -> Any:
+    from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
+
+    return FlowRunFilter(id=FlowRunFilterId(**which))
+
+
+def _tasks_under_way(client: Any, flow_runs: Any) -> list[Any]:
+    from prefect.client.schemas.filters import (
         TaskRunFilter,
         TaskRunFilterState,
         TaskRunFilterStateType,
     )
     from prefect.client.schemas.objects import StateType
-    from prefect.states import Crashed
 
-    under_way = [StateType.RUNNING, StateType.CANCELLING]
-    runs = FlowRunFilter(
-        id=FlowRunFilterId(not_any_=[mine]),
-        tags=FlowRunFilterTags(all_=[tag(store_uri)]),
-        state=FlowRunFilterState(type=FlowRunFilterStateType(any_=under_way)),
-    )
-    tasks = TaskRunFilter(
-        state=TaskRunFilterState(type=TaskRunFilterStateType(any_=[*under_way, StateType.PENDING]))
-    )
-    found = _all(lambda **page: client.read_flow_runs(flow_run_filter=runs, **page))
-    for run in found:
-        of_run = FlowRunFilter(id=FlowRunFilterId(any_=[run.id]))
-        left = _all(
-            lambda of_run=of_run, **page: client.read_task_runs(
-                flow_run_filter=of_run, task_run_filter=tasks, **page
-            )
+    kinds = [StateType.PENDING, StateType.RUNNING, StateType.CANCELLING]
+    wanted = TaskRunFilter(state=TaskRunFilterState(type=TaskRunFilterStateType(any_=kinds)))
+    return _all(
+        lambda **page: client.read_task_runs(
+            flow_run_filter=flow_runs, task_run_filter=wanted, **page
         )
-        for one in left:
-            client.set_task_run_state(one.id, Crashed(message=REASON), force=True)
-        client.set_flow_run_state(run.id, Crashed(message=REASON), force=True)
-    return len(found)
+    )
 
 
 def _all(read: Callable[..., list[Any]]) -> list[Any]:

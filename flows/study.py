@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from prefect import flow, task
@@ -20,7 +21,7 @@ from flows.progress import shown
 from flows.reporting import renewed_report
 from flows.served import Served
 from flows.spec import Study
-from flows.stale import close_stale_runs
+from flows.stale import close_stale_runs, settle_tasks
 from flows.survey import survey
 from flows.sweep import Sweep
 from flows.work import Work
@@ -136,6 +137,13 @@ def _silence() -> None:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
+@dataclass
+class Ended:
+    """What came of a run, kept apart from Prefect, which may be away when it ends."""
+
+    troubles: list[str] | None = None
+
+
 @flow(
     name="study",
     task_runner=FEEDERS,
@@ -147,6 +155,7 @@ def study_flow(
     ray_address: str | None = None,
     workers: int | None = None,
     holder: Holder | None = None,
+    ended: Ended | None = None,
 ) -> list[str]:
     """Do what is left of a study; returns what went wrong on the way.
 
@@ -162,4 +171,7 @@ def study_flow(
         ):
             run_sweep(sweep, running)
         report(study, store, study.name)
+    if ended:
+        ended.troubles = sweep.progress.troubles
+    settle_tasks()
     return sweep.progress.troubles

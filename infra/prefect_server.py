@@ -56,8 +56,13 @@ def _must_answer(url: str) -> None:
         reason = getattr(error, "reason", error)
         if isinstance(error, urllib.error.HTTPError) or isinstance(reason, ssl.SSLError):
             return
-        accepted = "a Prefect server that runs; or unset it, and a run has one of its own"
-        raise WrongInput("PREFECT_API_URL", f"{url} ({reason})", accepted) from None
+        raise away(url, reason) from None
+
+
+def away(url: str, reason: object) -> WrongInput:
+    """What is told of a server that does not do its work."""
+    accepted = "a Prefect server that runs; or unset it, and a run has one of its own"
+    return WrongInput("PREFECT_API_URL", f"{url} ({reason})", accepted)
 
 
 def _temporary_server(guard: ExitStack) -> Any:

@@ -6,13 +6,15 @@ import os
 import platform
 from pathlib import Path
 
-# Nothing here talks to anybody outside unless it is told to; a user's own setting wins.
-QUIET = {
+# Nothing here talks to anybody outside unless it is told to, and a server that comes back within a
+# minute is waited for; a user's own setting wins.
+DEFAULTS = {
     "DO_NOT_TRACK": "1",
     "RAY_USAGE_STATS_ENABLED": "0",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "PREFECT_CLIENT_RETRY_EXTRA_CODES": "500",  # what it says while its database is away
 }
 EMBEDDED = {
     "PREFECT_LOGGING_LEVEL": "WARNING",
@@ -61,7 +63,7 @@ WORKER = {
 
 def quieten() -> None:
     """Set the defaults of Ray and Prefect; before either is imported."""
-    for name, value in QUIET.items():
+    for name, value in DEFAULTS.items():
         os.environ.setdefault(name, value)
     if not os.environ.get("PREFECT_API_URL"):
         for name, value in EMBEDDED.items():

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from httpx import ConnectError
 
 from flows import run
+from infra.errors import WrongInput
 from infra.workers import Stopped
 from tests.flows.trained import made_up
 
@@ -27,3 +31,38 @@ def test_a_run_that_is_told_to_end_says_what_is_saved(
     assert run.run_study(study, store.uri, 1, None, set(), join=False, json=False) == 130
     assert "The same command goes on" in capsys.readouterr().err
     assert store.names("drivers") == []
+
+
+@pytest.fixture
+def prefect_breaks(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
+    """Has Prefect's engine fail, before the study came to its end or after it."""
+
+    def break_it(ended: bool) -> None:
+        def engine(*given: object) -> None:
+            if ended:
+                given[-1].troubles = ["one trouble"]  # type: ignore[attr-defined]
+            raise ConnectError("nobody\nthere")
+
+        monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:1/api")
+        monkeypatch.setattr("flows.study.study_flow", engine)
+        monkeypatch.setattr("infra.prefect_server.prefect_api", nullcontext)
+
+    return break_it
+
+
+def test_a_prefect_that_is_away_at_the_end_costs_nothing(
+    tmp_path: Path, prefect_breaks: Callable[[bool], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    prefect_breaks(True)
+    study, store = made_up(tmp_path / "store")
+    assert run._flow(study, store, None, None, None) == ["one trouble"]
+    assert "Prefect did not answer at the end" in capsys.readouterr().err
+
+
+def test_a_prefect_that_goes_before_is_told_in_a_line(
+    tmp_path: Path, prefect_breaks: Callable[[bool], None]
+) -> None:
+    prefect_breaks(False)
+    study, store = made_up(tmp_path / "store")
+    with pytest.raises(WrongInput, match=r"PREFECT_API_URL: found http://.* \(nobody\); accepted"):
+        run._flow(study, store, None, None, None)

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from prefect import flow
+from prefect.context import FlowRunContext
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
-from flows.stale import REASON, close_stale_runs, tag
+from flows.stale import MISSED, REASON, close_stale_runs, settle_tasks, tag
 from tests.flows.serving import Server
 
 
@@ -53,6 +54,9 @@ def test_only_runs_of_this_store_are_closed(server: Server, tmp_path: Path) -> N
     stale = [left(server, mine), left(server, mine, "CANCELLING")]
     others = left(server, other)
     ended = left(server, mine, "COMPLETED")
+    overtaken = left(server, mine, "COMPLETED")
+    state = {"state": {"type": "RUNNING"}, "force": True}
+    server.call("POST", f"/task_runs/{overtaken['task']}/set_state", state)
     with temporary_settings({PREFECT_API_URL: f"{server.address}/api"}):
         assert closing(mine, False) == 0
         assert server.state(stale[0])["type"] == "RUNNING", "beside another driver nothing is"
@@ -63,6 +67,24 @@ def test_only_runs_of_this_store_are_closed(server: Server, tmp_path: Path) -> N
         assert task_of(server, run) == "CRASHED"
     assert (server.state(others)["type"], task_of(server, others)) == ("RUNNING", "RUNNING")
     assert (server.state(ended)["type"], task_of(server, ended)) == ("COMPLETED", "COMPLETED")
+    assert (server.state(overtaken)["type"], task_of(server, overtaken)) == ("COMPLETED", "CRASHED")
     wanted = {"flow_runs": {"tags": {"all_": [tag(mine)]}, "name": None}}
     runs = server.call("POST", "/flow_runs/filter", wanted)
-    assert len(runs) == 6, "the runs that looked are tagged as well"
+    assert len(runs) == 7, "the runs that looked are tagged as well"
+
+
+@flow
+def settling(server: Server) -> tuple[str, int]:
+    """A run that has a task of which no end was heard."""
+    context = FlowRunContext.get()
+    assert context and context.flow_run
+    body = {"flow_run_id": str(context.flow_run.id), "task_key": "score", "dynamic_key": "lost"}
+    task = server.call("POST", "/task_runs/", {**body, "state": {"type": "RUNNING"}})
+    return str(task["id"]), settle_tasks(seconds=1)
+
+
+def test_a_task_whose_end_was_missed_is_closed_at_the_end_of_its_run(server: Server) -> None:
+    with temporary_settings({PREFECT_API_URL: f"{server.address}/api"}):
+        task, closed = settling(server)
+    state = server.call("GET", f"/task_runs/{task}")["state"]
+    assert (closed, state["type"], state["message"]) == (1, "COMPLETED", MISSED)
