@@ -6,6 +6,7 @@ what a plain Ray task does, and a dashboard of 252 cells can be read.
 
 from __future__ import annotations
 
+import gc
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -87,6 +88,7 @@ def report(study: Study, store: Store, name: str) -> None:
 
 def run_sweep(sweep: Sweep, workers: Workers) -> None:
     """Submit every cell's stages and wait for them. A cell is trained and scored side by side."""
+    gc.freeze()  # specs and modules stay: they need not be looked through again and again
     with stopped_by_signals(workers):
         try:
             sweep.open(workers)

@@ -21,6 +21,7 @@ from infra.store import Store
 
 BEAT_SECONDS = 10.0
 SETTLE_SECONDS = 2.0  # longer than an object store takes between our look and our record
+GIVING_SECONDS = 0.5  # while nobody waits for them, claims are given back together, so often
 LOCK = (DRIVERS, ".lock")
 SHOWN = 45  # characters of a store's name in a message that must stay one line
 
@@ -38,6 +39,8 @@ class Holder:
         self._owed: set[str] = set()  # claims to give back as soon as the store can be written
         self._claiming = threading.Lock()
         self._began = time.monotonic()
+        self._gave_back = 0.0
+        self._beside = False  # whether there were others when we last looked
         self._left = threading.Event()
         self._beats = threading.Thread(target=self._beat_on, name="beat", daemon=True)
 
@@ -60,12 +63,13 @@ class Holder:
         return True
 
     def release(self, name: str) -> None:
-        """Let others do it; as soon as the store can be written."""
+        """Let others do it; soon, or as soon as the store can be written."""
         with self._claiming:
             if name in self._claimed:
                 self._owed.add(name)
                 self._claimed.discard(name)
-        self._give_back()
+        if self._beside or time.monotonic() - self._gave_back >= GIVING_SECONDS:
+            self._give_back()
 
     def call_when_lost(self, action: Callable[[], None]) -> None:
         self._when_lost = action
@@ -97,6 +101,7 @@ class Holder:
                     wait = PATIENCE * self.beat_seconds
                     self.say(f"waiting up to {wait:g} s to see whether {one} is alive")
             time.sleep(self.beat_seconds / 20)
+        self._beside = bool(others)
         for one in others:
             self.say(f"working beside {one}")
         try:
@@ -140,6 +145,7 @@ class Holder:
         )
 
     def _give_back(self) -> None:
+        self._gave_back = time.monotonic()
         with self._claiming, suppress(OSError):
             claims.give_back(self.store, sorted(self._owed), self.me.id)
             self._owed.clear()
@@ -162,7 +168,9 @@ class Holder:
                 continue  # without a look at the others, who cannot give a sign either
             self._give_back()
             with suppress(OSError):
-                for dead in self.watch.look()[Life.DEAD]:
+                found = self.watch.look()
+                self._beside = bool(found[Life.ALIVE] + found[Life.UNKNOWN])
+                for dead in found[Life.DEAD]:
                     again = dead.id in self.watch.buried
                     self._bury(dead)
                     if not again:

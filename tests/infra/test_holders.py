@@ -266,6 +266,21 @@ def test_a_claim_that_could_not_be_given_back_is_given_back_later(store, monkeyp
     assert store.names(CLAIMS) == []
 
 
+def test_while_nobody_waits_claims_are_given_back_together(store, monkeypatch):
+    monkeypatch.setattr("infra.holders.GIVING_SECONDS", 0.2)
+    with holding(store, beat_seconds=60) as holder:
+        for name in "abc":
+            assert holder.claim(name)
+        holder.release("a")
+        holder.release("b")
+        assert "a" not in store.names(CLAIMS) and "b" in store.names(CLAIMS)
+        assert holder.claim("b") and holder.claim("b"), "it was never away"
+        holder.release("b")
+        time.sleep(0.2)
+        holder.release("c")
+        assert not {"a", "b", "c"} & set(store.names(CLAIMS))
+
+
 def refuse(*_: object) -> None:
     raise OSError(errno.EROFS, "Read-only file system")
 
