@@ -110,6 +110,7 @@ class Stage:
         self.database.stop()
         self.database.start()
         self.server.start()
+        self.server.give_up()
         self.cluster.start()
 
     def workers(self, *kinds: str) -> list[int]:
