@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -14,7 +16,7 @@ from flows.spec import Study
 from flows.summary import as_json, as_lines
 from flows.survey import STUDY_FILE, CellSurvey, check_store, forget, settled_study, survey
 from infra.errors import WrongInput
-from infra.holders import Holder, holding
+from infra.holders import Holder, bury_dead, holding
 from infra.store import Store
 from infra.workers import Stopped, check_address
 
@@ -32,7 +34,7 @@ def run_study(
     if ray:
         check_address(ray)
     store = Store(uri)
-    with opened(study, store, retry, join) as (study, found, holder):
+    with _terminated_as_interrupted(), opened(study, store, retry, join) as (study, found, holder):
         left, unscored = sum(len(o.left) for o in found), sum(len(o.unscored) for o in found)
         troubles: list[str] = []
         if not all_done(study, store, found):
@@ -53,6 +55,19 @@ def run_study(
 
 
 @contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """A SIGTERM leaves no more behind than a Ctrl-C; Prefect and Ray hand it on to us."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
 def opened(
     study: Study, store: Store, retry: set[str], join: bool = False
 ) -> Iterator[tuple[Study, list[CellSurvey], Holder | None]]:
@@ -64,6 +79,7 @@ def opened(
     new = check_store(study, store)
     store.prepare()
     if not new and not retry and all_done(study, store, found := survey(study, store)):
+        bury_dead(store)
         yield study, found, None
         return
     with holding(store, join) as holder:

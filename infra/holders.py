@@ -198,6 +198,17 @@ def holding(
         holder.leave()
 
 
+def bury_dead(store: Store, beat_seconds: float = BEAT_SECONDS) -> None:
+    """Remove what drivers left that were killed at their very end, with nothing more to do."""
+    with suppress(OSError), store.locked(*LOCK):
+        watch = Watch(store, "", beat_seconds)
+        found = watch.look()
+        for dead in found[Life.DEAD]:
+            watch.bury(dead)
+        if found[Life.DEAD] and not found[Life.ALIVE] and not found[Life.UNKNOWN]:
+            claims.forget_all(store)
+
+
 def _age(seconds: float) -> str:
     for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second")):
         if seconds >= size:

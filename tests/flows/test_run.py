@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -31,6 +34,24 @@ def test_a_run_that_is_told_to_end_says_what_is_saved(
     assert run.run_study(study, store.uri, 1, None, set(), join=False, json=False) == 130
     assert "The same command goes on" in capsys.readouterr().err
     assert store.names("drivers") == []
+
+
+def test_a_sigterm_at_any_moment_is_as_good_as_a_ctrl_c(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, store = made_up(tmp_path / "store")
+    before = signal.getsignal(signal.SIGTERM)
+
+    def flow(*_: object) -> list[str]:
+        assert store.names("drivers")
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(5)
+        return []
+
+    monkeypatch.setattr(run, "_flow", flow)
+    assert run.run_study(study, store.uri, 1, None, set(), join=False, json=False) == 130
+    assert store.names("drivers") == []
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
 @pytest.fixture

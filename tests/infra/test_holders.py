@@ -21,14 +21,14 @@ from infra import holders
 from infra.claims import CLAIMS
 from infra.drivers import DRIVERS, Driver, as_bytes, read_driver
 from infra.errors import WrongInput
-from infra.holders import Holder, holding
+from infra.holders import Holder, bury_dead, holding
 from infra.store import Store
 
 ROOT = Path(__file__).parents[2]
 BEAT = 0.1
 PRELUDE = """
 import sys, time
-from infra.holders import holding
+from infra.holders import bury_dead, holding
 from infra.errors import WrongInput
 from infra.store import Store
 store = Store(sys.argv[1])
@@ -201,6 +201,17 @@ def test_a_living_driver_elsewhere_is_found_by_its_beats(store):
     ):
         pass
     assert len(said) == 1 and "waiting up to 0.6 s" in said[0] and "anna@elsewhere" in said[0]
+
+
+def test_what_a_driver_left_that_was_killed_at_its_very_end_is_removed(store, start):
+    process = start(HOLD)
+    assert line(process) == "holds"
+    bury_dead(store)
+    assert len(store.names(DRIVERS)) == 1 and store.names(CLAIMS), "it is alive"
+    process.kill()
+    process.wait()
+    bury_dead(store)
+    assert store.names(DRIVERS) == store.names(CLAIMS) == []
 
 
 def test_a_dead_driver_elsewhere_is_waited_for_three_beats_and_followed(store):
