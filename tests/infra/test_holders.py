@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 BEAT = 0.1
 PRELUDE = """
 import sys, time
-from infra.holders import bury_dead, holding
+from infra.holders import holding
 from infra.errors import WrongInput
 from infra.store import Store
 store = Store(sys.argv[1])
