@@ -79,7 +79,10 @@ def opened(
     new = check_store(study, store)
     store.prepare()
     if not new and not retry and all_done(study, store, found := survey(study, store)):
-        bury_dead(store)
+        if bury_dead(store):
+            from flows.stale import close_runs_of_nobody
+
+            close_runs_of_nobody(store.uri)
         yield study, found, None
         return
     with holding(store, join) as holder:

@@ -37,10 +37,25 @@ def close_stale_runs(store_uri: str, alone: bool = True) -> int:
         try:
             tags = {*client.read_flow_run(mine).tags, tag(store_uri)}
             client.update_flow_run(mine, tags=tags)
-            return _close(client, store_uri, mine) if alone else 0
+            return _close(client, store_uri, [mine]) if alone else 0
         except Exception as error:  # a dashboard that is away stops no study
             logging.getLogger(__name__).debug("stale runs are not closed: %s", error)
             return 0
+
+
+def close_runs_of_nobody(store_uri: str) -> int:
+    """Close what is left Running of a finished store on which nobody works."""
+    from prefect.client.orchestration import get_client
+    from prefect.settings import get_current_settings
+
+    if get_current_settings().api.url is None:
+        return 0
+    try:
+        with get_client(sync_client=True) as client:
+            return _close(client, store_uri, [])
+    except Exception as error:
+        logging.getLogger(__name__).debug("stale runs are not closed: %s", error)
+        return 0
 
 
 def settle_tasks(seconds: float = SETTLE_SECONDS) -> int:
@@ -79,7 +94,7 @@ def _this_run() -> UUID:
     return context.flow_run.id
 
 
-def _close(client: Any, store_uri: str, mine: UUID) -> int:
+def _close(client: Any, store_uri: str, mine: list[UUID]) -> int:
     from prefect.client.schemas.filters import (
         FlowRunFilterState,
         FlowRunFilterStateType,
@@ -88,7 +103,7 @@ def _close(client: Any, store_uri: str, mine: UUID) -> int:
     from prefect.client.schemas.objects import StateType
     from prefect.states import Crashed
 
-    others = _flow_runs(not_any_=[mine])
+    others = _flow_runs(not_any_=mine)
     others.tags = FlowRunFilterTags(all_=[tag(store_uri)])
     for one in _tasks_under_way(client, others):
         client.set_task_run_state(one.id, Crashed(message=REASON), force=True)

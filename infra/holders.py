@@ -198,15 +198,18 @@ def holding(
         holder.leave()
 
 
-def bury_dead(store: Store, beat_seconds: float = BEAT_SECONDS) -> None:
-    """Remove what drivers left that were killed at their very end, with nothing more to do."""
+def bury_dead(store: Store, beat_seconds: float = BEAT_SECONDS) -> bool:
+    """Remove what drivers left that were killed at their very end; whether none is left."""
     with suppress(OSError), store.locked(*LOCK):
         watch = Watch(store, "", beat_seconds)
         found = watch.look()
         for dead in found[Life.DEAD]:
             watch.bury(dead)
-        if found[Life.DEAD] and not found[Life.ALIVE] and not found[Life.UNKNOWN]:
-            claims.forget_all(store)
+        if not found[Life.ALIVE] and not found[Life.UNKNOWN]:
+            if found[Life.DEAD]:
+                claims.forget_all(store)
+            return True
+    return False
 
 
 def _age(seconds: float) -> str:

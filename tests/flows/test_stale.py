@@ -11,7 +11,7 @@ from prefect import flow
 from prefect.context import FlowRunContext
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
-from flows.stale import MISSED, REASON, close_stale_runs, settle_tasks, tag
+from flows.stale import MISSED, REASON, close_runs_of_nobody, close_stale_runs, settle_tasks, tag
 from tests.flows.serving import Server
 
 
@@ -71,6 +71,18 @@ def test_only_runs_of_this_store_are_closed(server: Server, tmp_path: Path) -> N
     wanted = {"flow_runs": {"tags": {"all_": [tag(mine)]}, "name": None}}
     runs = server.call("POST", "/flow_runs/filter", wanted)
     assert len(runs) == 7, "the runs that looked are tagged as well"
+
+
+def test_a_finished_store_has_its_runs_closed_where_no_run_is_made(
+    server: Server, tmp_path: Path
+) -> None:
+    mine, other = str(tmp_path / "finished"), str(tmp_path / "other")
+    stale, others = left(server, mine), left(server, other)
+    assert close_runs_of_nobody(mine) == 0, "a temporary server is asked nothing"
+    with temporary_settings({PREFECT_API_URL: f"{server.address}/api"}):
+        assert close_runs_of_nobody(mine) == 1
+    assert (server.state(stale)["type"], task_of(server, stale)) == ("CRASHED", "CRASHED")
+    assert (server.state(others)["type"], task_of(server, others)) == ("RUNNING", "RUNNING")
 
 
 @flow

@@ -206,11 +206,11 @@ def test_a_living_driver_elsewhere_is_found_by_its_beats(store):
 def test_what_a_driver_left_that_was_killed_at_its_very_end_is_removed(store, start):
     process = start(HOLD)
     assert line(process) == "holds"
-    bury_dead(store)
+    assert not bury_dead(store)
     assert len(store.names(DRIVERS)) == 1 and store.names(CLAIMS), "it is alive"
     process.kill()
     process.wait()
-    bury_dead(store)
+    assert bury_dead(store)
     assert store.names(DRIVERS) == store.names(CLAIMS) == []
 
 
