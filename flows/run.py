@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import threading
@@ -105,6 +104,7 @@ def _flow(
     study: Study, store: Store, workers: int | None, ray: str | None, holder: Holder | None
 ) -> list[str]:
     from httpx import HTTPError
+    from prefect.settings import get_current_settings
 
     from flows.study import Ended, study_flow
     from infra.prefect_server import away, prefect_api
@@ -115,8 +115,10 @@ def _flow(
             study_flow(study, store, ray, workers, holder, ended)
         except Exception as error:
             if ended.troubles is None:
-                if isinstance(error, HTTPError) and (url := os.environ.get("PREFECT_API_URL")):
-                    raise away(url, str(error).partition("\n")[0]) from None
+                url = get_current_settings().api.url
+                if url and (isinstance(error, HTTPError) or not ended.began):
+                    reason = str(error.__cause__ or error).partition("\n")[0]
+                    raise away(url, reason) from None
                 raise
             _say("Prefect did not answer at the end: what it shows of this run may be old.")
     return ended.troubles or []

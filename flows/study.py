@@ -141,8 +141,9 @@ def _silence() -> None:
 
 @dataclass
 class Ended:
-    """What came of a run, kept apart from Prefect, which may be away when it ends."""
+    """What came of a run, kept apart from Prefect, which may be away when it begins or ends."""
 
+    began: bool = False
     troubles: list[str] | None = None
 
 
@@ -163,6 +164,8 @@ def study_flow(
 
     Prefect keeps what text a flow is given; the store is none, as its URI may carry a key.
     """
+    ended = ended or Ended()
+    ended.began = True
     sweep = Sweep(study, store, survey(study, store), Work(), holder)
     close_stale_runs(store.uri, alone=holder is None or holder.alone)
     with on_the_dashboard(Shown(sweep, study, store, Served.of_this_process().report(store))):
@@ -173,7 +176,6 @@ def study_flow(
         ):
             run_sweep(sweep, running)
         report(study, store, study.name)
-    if ended:
-        ended.troubles = sweep.progress.troubles
+    ended.troubles = sweep.progress.troubles
     settle_tasks()
-    return sweep.progress.troubles
+    return ended.troubles

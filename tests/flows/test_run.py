@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from httpx import ConnectError
+from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from flows import run
 from infra.errors import WrongInput
@@ -55,20 +56,22 @@ def test_a_sigterm_at_any_moment_is_as_good_as_a_ctrl_c(
 
 
 @pytest.fixture
-def prefect_breaks(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
+def prefect_breaks(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[bool], None]]:
     """Has Prefect's engine fail, before the study came to its end or after it."""
+
+    url = temporary_settings({PREFECT_API_URL: "http://127.0.0.1:1/api"})
 
     def break_it(ended: bool) -> None:
         def engine(*given: object) -> None:
             if ended:
                 given[-1].troubles = ["one trouble"]  # type: ignore[attr-defined]
-            raise ConnectError("nobody\nthere")
+            raise RuntimeError("no API") from ConnectError("nobody\nthere")
 
-        monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:1/api")
         monkeypatch.setattr("flows.study.study_flow", engine)
         monkeypatch.setattr("infra.prefect_server.prefect_api", nullcontext)
 
-    return break_it
+    with url:
+        yield break_it
 
 
 def test_a_prefect_that_is_away_at_the_end_costs_nothing(
