@@ -334,7 +334,7 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stderr.close()
         return 0
     except OSError as error:
-        from infra.object_store import refusal
+        from infra.store import refusal
 
         if (told := refusal(error)) is None:
             raise

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable
 from typing import TypeVar
 
 from infra.errors import WrongInput
-from infra.store import Store, no_room
+from infra.store import PROBE, Store, no_room
 from infra.workers import Stopped
 
 PROBE_SECONDS = 2.0
-PROBE = os.urandom(1 << 16)  # that no file system packs into nothing
 Value = TypeVar("Value")
 
 

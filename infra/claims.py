@@ -26,11 +26,13 @@ def take(store: Store, name: str, driver: str, is_dead: Callable[[str], bool]) -
     if _named(store, name, driver):
         return True
     owner = _owner(store, name)
-    if owner == driver or not owner:  # it was given back, or is being written, this moment
+    if owner == driver or owner is None:  # it was given back this moment
         return owner == driver
-    if not is_dead(owner):
+    if owner and not is_dead(owner):
         return False
-    with store.locked(*LOCK):  # several may have found it dead
+    with store.locked(
+        *LOCK
+    ):  # several may have found it dead; an empty one is being written, or is
         if _owner(store, name) != owner:
             return False
         store.write_bytes(driver.encode(), CLAIMS, name)
@@ -81,6 +83,7 @@ def _owner(store: Store, name: str) -> str | None:
 
 
 def _raise_flag(store: Store, name: str, driver: str, is_dead: Callable[[str], bool]) -> bool:
+    """Where this raises, the flag may stand: whoever asked must give it back."""
     mine = f"{name}@{driver}"
     store.write_bytes(b"", CLAIMS, mine)
     flags = [flag for flag in store.names(CLAIMS) if flag.rpartition("@")[0] == name]

@@ -56,7 +56,12 @@ class Holder:
             return False
         with self._claiming:
             if name not in self._claimed:
-                if not claims.take(self.store, name, self.me.id, self.watch.is_dead):
+                try:
+                    taken = claims.take(self.store, name, self.me.id, self.watch.is_dead)
+                except OSError:
+                    self._owed.add(name)  # half of it may stand
+                    raise
+                if not taken:
                     return False
                 self._claimed.add(name)
                 self._owed.discard(name)

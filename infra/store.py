@@ -26,9 +26,11 @@ from infra import object_store
 from infra.errors import WrongInput
 from infra.tables import TABLES, schema
 
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ESTALE)
+PROBE = os.urandom(1 << 16)  # that no file system packs into nothing
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)  # as on USB sticks
 ABANDONED_SECONDS = 3600  # no part takes an hour to write
+DAMAGED = "damaged"  # a folder of parts that could not be read
 MERGED = "cell-"  # parts that hold the rows of many models begin with this
 WORTH_COMPRESSING = 2**15  # bytes; for less it takes longer than all else, and saves nothing
 
@@ -44,6 +46,14 @@ def no_room(error: BaseException) -> str:
     if object_store.is_away(error):
         return "the object store does not answer"
     return os.strerror(error.errno) if error.errno in NO_ROOM else ""
+
+
+def refusal(error: OSError) -> WrongInput | None:
+    """What is told of a store that cannot be written or does not answer; None of other errors."""
+    if (told := object_store.refusal(error)) or not (reason := no_room(error)):
+        return told
+    place = f"{error.filename}: " if error.filename else ""
+    return WrongInput("store", f"{place}{reason}", "room to write; the same command goes on")
 
 
 def merged_key(cell: str) -> str:
@@ -102,15 +112,19 @@ class Store:
         with self.fs.open_input_file(self.path(*names)) as file:
             return cast(bytes, file.read())
 
-    def write_bytes(self, data: bytes, *names: str) -> None:
-        with self._whole(self.path(*names)) as target, self.fs.open_output_stream(target) as file:
+    def write_bytes(self, data: bytes, *names: str, lasting: bool = False) -> None:
+        """Write a file; a lasting one is on the disk, and not on its way there, afterwards."""
+        with (
+            self._whole(self.path(*names), lasting) as target,
+            self.fs.open_output_stream(target) as file,
+        ):
             file.write(data)
 
     def read_json(self, *names: str) -> Any:
         return json.loads(self.read_bytes(*names))
 
     def write_json(self, value: object, *names: str) -> None:
-        self.write_bytes((json.dumps(value, indent=2) + "\n").encode(), *names)
+        self.write_bytes((json.dumps(value, indent=2) + "\n").encode(), *names, lasting=True)
 
     def move(self, names: Sequence[str], others: Sequence[str]) -> None:
         """Give a file another name, in place of what may have that name."""
@@ -129,7 +143,9 @@ class Store:
         except OSError as error:
             if error.errno not in NO_LINKS:
                 raise
-            return _created(final, self.read_bytes(*names))
+            content = self.read_bytes(*names)
+            with self.locked(others[0], ".lock"):  # so that an empty file is a dead writer's
+                return _created(final, content)
         return True
 
     @contextmanager
@@ -168,7 +184,7 @@ class Store:
             self.fs.create_dir(self.root, recursive=True)
             probe = self.path(f".probe-{uuid.uuid4().hex}")
             with self.fs.open_output_stream(probe) as file:
-                file.write(b"")
+                file.write(PROBE)
             self.fs.delete_file(probe)
             for table in TABLES:
                 self.sweep("tables", table, older_than=ABANDONED_SECONDS)
@@ -188,12 +204,14 @@ class Store:
         return f"{folder}/.{name}.{uuid.uuid4().hex}.tmp"
 
     @contextmanager
-    def _whole(self, final: str) -> Iterator[str]:
+    def _whole(self, final: str, lasting: bool = False) -> Iterator[str]:
         """Where to write what then gets its name; of what could not be written nothing stays."""
         target = self._temporary(final)
         try:
             yield target
             if target != final:
+                if lasting:  # file systems keep the order of names, but not that of contents
+                    _flush(target)
                 self.fs.move(target, final)
         except BaseException:
             if target != final:  # half of it would take room that is wanted
@@ -209,6 +227,7 @@ class Store:
         key: str,
         columns: Mapping[str, Any] | pa.Table,
         made_from: str = "",
+        lasting: bool = False,
     ) -> None:
         """Write one part; columns are arrays or lists, and a single value stands for all rows.
 
@@ -223,7 +242,7 @@ class Store:
         compression = "zstd" if rows.nbytes >= WORTH_COMPRESSING else "none"
         content = pa.BufferOutputStream()
         pq.write_table(rows, content, compression=compression, write_page_checksum=True)
-        self.write_bytes(content.getvalue(), "tables", table, f"{key}.parquet")
+        self.write_bytes(content.getvalue(), "tables", table, f"{key}.parquet", lasting=lasting)
 
     def parts(self, table: str) -> list[str]:
         return [n.removesuffix(".parquet") for n in self.names("tables", table)]
@@ -263,10 +282,7 @@ class Store:
         wanted = columns if columns is None or "model_id" in columns else [*columns, "model_id"]
         found = self._read_parts(table, single, wanted)
         older = self._read_parts(table, merged, wanted)
-        if found and older:  # a model's own part is newer than what was merged
-            fresh = pa.concat_arrays([part["model_id"].combine_chunks().unique() for part in found])
-            older = [part.filter(pc.invert(pc.is_in(part["model_id"], fresh))) for part in older]
-        everything = [*older, *found]
+        everything = _newest(list(older.values()), list(found.values()))
         rows = (
             pa.concat_tables(everything) if everything else pa.Table.from_batches([], schema(table))
         )
@@ -288,15 +304,25 @@ class Store:
         """Put the parts of a cell's models into one, so that reading a large study stays quick.
 
         Killed at any point this loses nothing: the small parts go only once the large one stands,
-        and until they do their rows are taken instead of the merged ones.
+        and until they do their rows are taken instead of the merged ones. What is damaged is left.
         """
         key = merged_key(cell)
-        small = self._of_these(table, keys)
+        small = self._read_parts(table, self._of_these(table, keys), None)
         if small:
-            older = self._of_these(table, [key])
-            self.write_part(table, key, self.read(table, keys=[*older, *small]))
+            older = self._read_parts(table, [key], None)
+            if not older and self.has_part(table, key):
+                self._set_aside(table, key)
+            everything = _newest(list(older.values()), list(small.values()))
+            self.write_part(table, key, pa.concat_tables(everything), lasting=True)
             for k in small:
                 self.remove_part(table, k)
+
+    def _set_aside(self, table: str, key: str) -> None:
+        """Keep a damaged part out of the way of the one that takes its place."""
+        name = f"{table}-{key}-{uuid.uuid4().hex[:8]}.parquet"
+        if self.local:
+            Path(self.path(DAMAGED)).mkdir(exist_ok=True)
+        self.move(("tables", table, f"{key}.parquet"), (DAMAGED, name))
 
     def drop(self, table: str, cell: str, model_ids: set[str]) -> None:
         """Remove some models' rows, wherever they stand."""
@@ -313,14 +339,18 @@ class Store:
 
     def _read_parts(
         self, table: str, keys: Sequence[str], columns: Sequence[str] | None
-    ) -> list[pa.Table]:
+    ) -> dict[str, pa.Table]:
+        """Those that can be read, by key."""
+
         def read(key: str) -> pa.Table | None:
             return self._read_part(table, key, columns)
 
         if self.local:  # threads would wait for each other more than for the disk
-            return [part for part in map(read, keys) if part is not None]
-        with ThreadPoolExecutor(4) as pool:
-            return [part for part in pool.map(read, keys) if part is not None]
+            parts = list(map(read, keys))
+        else:
+            with ThreadPoolExecutor(4) as pool:
+                parts = list(pool.map(read, keys))
+        return {key: part for key, part in zip(keys, parts, strict=True) if part is not None}
 
     def _read_part(self, table: str, key: str, columns: Sequence[str] | None) -> pa.Table | None:
         try:
@@ -339,11 +369,34 @@ class Store:
 def _created(final: str, data: bytes) -> bool:
     """Whether the file was not there; others may see it empty for a moment."""
     try:
-        with Path(final).open("xb") as file:
-            file.write(data)
+        number = os.open(final, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
     except FileExistsError:
         return False
+    try:
+        os.write(number, data)
+    except OSError:
+        Path(final).unlink()
+        raise
+    finally:
+        os.close(number)
     return True
+
+
+def _flush(file: str) -> None:
+    """Have a file's content written to the disk."""
+    number = os.open(file, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def _newest(merged: Sequence[pa.Table], own: Sequence[pa.Table]) -> list[pa.Table]:
+    """All rows; a model's own part is newer than what was merged of it."""
+    if merged and own:
+        fresh = pa.concat_arrays([part["model_id"].combine_chunks().unique() for part in own])
+        merged = [part.filter(pc.invert(pc.is_in(part["model_id"], fresh))) for part in merged]
+    return [*merged, *own]
 
 
 def table_of(name: str, columns: Mapping[str, Any]) -> pa.Table:

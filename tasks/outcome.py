@@ -27,9 +27,14 @@ def write_outcome(model: Model, store: Store, status: str, reason: str = "", **k
         "training_steps": model.steps,
         "versions": versions(),
     }
-    store.write_part(
-        "models", model.id, {**model.keys, **row, **known, "status": status, "reason": reason}
-    )
+    row |= {**known, "status": status, "reason": reason}
+    store.write_part("models", model.id, {**model.keys, **row}, lasting=True)
+
+
+def outcome_of(model: Model, store: Store) -> str:
+    """How a model ended; nothing if it has not."""
+    rows = store.rows_of("models", model.id, model.cell)
+    return str(rows["status"][0]) if rows.num_rows else ""
 
 
 @lru_cache(maxsize=1)

@@ -24,7 +24,7 @@ from models.training import CurvePoint, Diverged, Recipe, Training, fit
 from tasks.checkpoints import Checkpoints
 from tasks.data_sets import load, probe_images
 from tasks.log import model_log
-from tasks.outcome import write_outcome
+from tasks.outcome import outcome_of, write_outcome
 from tasks.settings import Model, TrainingOrder
 from tasks.streams import entropy, stream
 
@@ -38,9 +38,9 @@ def train_model(model: Model, order: TrainingOrder) -> str:
     last, so a model that has one has everything else.
     """
     store = Store(order.store)
-    ended = store.rows_of("models", model.id, model.cell)
-    if ended.num_rows:
-        return str(ended["status"][0])
+    if ended := outcome_of(model, store):
+        _clear(store, model)
+        return ended
     torch.set_num_threads(1)
     began = time.perf_counter()
     attempt = _Attempt(model, order, store, began)
@@ -83,14 +83,15 @@ class _Attempt:
             raise Diverged(f"elbo was {quantities.elbo} over the probe")
         kl = quantities.kl_per_latent
         weights = {name: value.contiguous().cpu() for name, value in vae.state_dict().items()}
-        store.write_bytes(save_weights(weights), "models", model.id, "weights.safetensors")
+        place = ("models", model.id, "weights.safetensors")
+        store.write_bytes(save_weights(weights), *place, lasting=True)
         identity = {**model.identity, "channels": channels}
         store.write_json(identity, "models", model.id, "model.json")
         rows = np.arange(len(mean), dtype=np.int32)
         codes = {"row": rows, "mean": _lists(mean), "logvar": _lists(logvar)}
-        store.write_part("representations", model.id, {**model.keys, **codes})
+        store.write_part("representations", model.id, {**model.keys, **codes}, lasting=True)
         curve = dict(zip(CurvePoint._fields, zip(*training.curve, strict=True), strict=True))
-        store.write_part("curves", model.id, {**model.keys, **curve})
+        store.write_part("curves", model.id, {**model.keys, **curve}, lasting=True)
         order, strip = traversal(vae, mean[0], kl)
         pictures = {
             "kind": ["traversal", "reconstruction"],
@@ -98,7 +99,7 @@ class _Attempt:
             "kl": [kl[order].tolist(), []],
             "png": [strip, reconstructions(vae, images[:SHOWN], mean[:SHOWN])],
         }
-        store.write_part("pictures", model.id, {**model.keys, **pictures})
+        store.write_part("pictures", model.id, {**model.keys, **pictures}, lasting=True)
         self._finish(
             "trained",
             "",
@@ -170,8 +171,14 @@ class _Attempt:
         write_outcome(
             self.model, self.store, status, reason, seconds=seconds, device=device, **numbers
         )
-        self.checkpoints.remove()
-        self.store.sweep("models", self.model.id)
+        _clear(self.store, self.model)
+
+
+def _clear(store: Store, model: Model) -> None:
+    """Remove what was kept for another try; that this fails changes nothing of how it ended."""
+    with suppress(OSError):
+        Checkpoints(store, model.id).remove()
+        store.sweep("models", model.id)
 
 
 def load_model(model: Model, store: Store) -> VAE:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from infra.claims import CLAIMS, forget, forget_all, give_back, take
+from infra.holders import holding
 from infra.store import Store
 
 
@@ -99,3 +100,27 @@ def test_a_driver_that_was_forgotten_may_claim_again_and_keeps_what_it_has(store
     assert not take(store, "x", "b", alive) and take(store, "y", "a", alive)
     give_back(store, ["x", "y"], "a")
     assert take(store, "x", "b", alive) and take(store, "y", "b", alive)
+
+
+def test_an_empty_claim_is_one_whose_writer_died(tmp_path):
+    store = Store(tmp_path)
+    store.write_bytes(b"", CLAIMS, "x")
+    assert take(store, "x", "a", alive)
+
+
+def test_a_flag_that_could_not_be_judged_is_taken_down_with_the_next(tmp_path, monkeypatch):
+    """An object store that answers the writing, and not the listing."""
+    flags = Flags(tmp_path)
+
+    def slow_down(*_):
+        raise OSError("AWS Error SLOW_DOWN")
+
+    with holding(flags, beat_seconds=60, say=lambda text: None) as holder:
+        with monkeypatch.context() as broken:
+            broken.setattr(Flags, "names", slow_down)
+            with pytest.raises(OSError, match="SLOW_DOWN"):
+                holder.claim("x")
+        assert not take(flags, "x", "other", alive)
+        assert holder.claim("y")
+        holder.release("y")
+        assert take(flags, "x", "other", alive)

@@ -283,6 +283,22 @@ def test_of_many_that_want_a_name_one_is_told_so(store, monkeypatch, links):
     assert not list(Path(store.root).rglob("*.tmp"))
 
 
+def test_a_name_that_could_not_be_written_is_free_again(store, monkeypatch):
+    def no_links(*_):
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    store.write_bytes(b"me", "claims", "by-me")
+    monkeypatch.setattr(os, "link", no_links)
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "write", full)
+        with pytest.raises(OSError, match="No space"):
+            store.link_exclusively(("claims", "by-me"), ("claims", "x"))
+    assert store.link_exclusively(("claims", "by-me"), ("claims", "x"))
+
+
 def test_a_file_that_is_not_there_gets_no_more_names(store):
     with pytest.raises(FileNotFoundError):
         store.link_exclusively(("claims", "by-nobody"), ("claims", "x"))
@@ -296,6 +312,42 @@ def test_small_parts_are_plain_and_large_ones_compressed(store):
         for name in ("small", "large")
     }
     assert kinds == {"small": "UNCOMPRESSED", "large": "ZSTD"}
+
+
+def test_merging_leaves_what_is_damaged(store):
+    for name in "ab":
+        store.write_part("curves", name, curve(name, [1]))
+    file_of(store, "curves", "b").write_bytes(b"damaged")
+    store.merge("curves", "cell", "ab")
+    assert losses(store.read("curves")) == {"a": [1]}
+    assert store.parts("curves") == ["b", merged_key("cell")]
+    store.write_part("curves", "b", curve("b", [2]))
+    file_of(store, "curves", merged_key("cell")).write_bytes(b"damaged as well")
+    store.merge("curves", "cell", "ab")
+    assert losses(store.read("curves")) == {"b": [2]}
+    (kept,) = (Path(store.root) / "damaged").iterdir()
+    assert kept.read_bytes() == b"damaged as well"
+
+
+@pytest.mark.parametrize("lasting", [True, False])
+def test_a_lasting_file_is_on_the_disk_before_it_has_its_name(store, monkeypatch, lasting):
+    flushed = []
+
+    def fsync(number):
+        flushed.append(str(Path(f"/proc/self/fd/{number}").readlink()))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    store.write_bytes(b"x", "models", "m", "weights", lasting=lasting)
+    assert [file.endswith(".tmp") for file in flushed] == [True] * lasting
+
+
+def test_a_merged_part_is_on_the_disk_before_the_small_ones_go(store, monkeypatch):
+    store.write_part("curves", "a", curve("a", [1]))
+    events, remove = [], Store.remove_part
+    monkeypatch.setattr(os, "fsync", lambda number: events.append("flushed"))
+    monkeypatch.setattr(Store, "remove_part", lambda *a: (events.append("gone"), remove(*a)))
+    store.merge("curves", "cell", "a")
+    assert events == ["flushed", "gone"]
 
 
 def test_merging_a_cell_leaves_the_others(store):

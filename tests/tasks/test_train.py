@@ -158,10 +158,10 @@ def test_another_seed_gives_another_model(undisturbed, tmp_path):
 def test_no_model_counts_as_trained_before_the_rest_stands(table, tmp_path, monkeypatch):
     write = Store.write_part
 
-    def no_room(self, name, *rest):
+    def no_room(self, name, *rest, **settings):
         if name == table:
             raise OSError(28, "No space left on device")
-        write(self, name, *rest)
+        write(self, name, *rest, **settings)
 
     short = replace(MODEL, steps=1)
     monkeypatch.setattr(Store, "write_part", no_room)
@@ -200,21 +200,39 @@ def test_precision_is_science_and_the_fast_layers_are_not(undisturbed, tmp_path)
     assert outcome(tmp_path)["elbo"] == pytest.approx(outcome(undisturbed)["elbo"], rel=1e-3)
 
 
-def test_the_row_comes_last(tmp_path, monkeypatch):
-    written, write_part, write_bytes = [], Store.write_part, Store.write_bytes
-    monkeypatch.setattr(
-        Store,
-        "write_part",
-        lambda self, table, *rest: (written.append(table), write_part(self, table, *rest))[1],
-    )
-    monkeypatch.setattr(
-        Store,
-        "write_bytes",
-        lambda self, data, *to: (written.append(to[-1]), write_bytes(self, data, *to))[1],
-    )
+def test_the_row_comes_last_and_all_of_it_is_on_the_disk(tmp_path, monkeypatch):
+    written, write_bytes = [], Store.write_bytes
+
+    def noted(self, data, *to, lasting=False):
+        written.append((to[1] if to[0] == "tables" else to[-1], lasting))
+        write_bytes(self, data, *to, lasting=lasting)
+
+    monkeypatch.setattr(Store, "write_bytes", noted)
     train_model(replace(MODEL, steps=1), order(tmp_path))
-    assert written[-1] == "models"
-    assert set(written) == {*WRITTEN, "weights.safetensors", "model.json", LOG}
+    made = [(name, lasting) for name, lasting in written if name != LOG]
+    assert made[-1][0] == "models"
+    assert {name for name, _ in made} == {*WRITTEN, "weights.safetensors", "model.json"}
+    assert all(lasting for _, lasting in made)
+
+
+@pytest.mark.parametrize("error", [PermissionError(13, "no"), OSError(5, "Input/output error")])
+def test_what_cannot_be_cleared_away_changes_no_outcome(tmp_path, monkeypatch, error):
+    def refused(*_):
+        raise error
+
+    short = replace(MODEL, steps=1)
+    monkeypatch.setattr(Store, "remove", refused)
+    monkeypatch.setattr(Store, "sweep", refused)
+    assert train_model(short, order(tmp_path)) == "trained"
+    assert Store(tmp_path).read("models")["status"].to_pylist() == ["trained"]
+
+
+def test_a_model_that_was_killed_just_after_its_row_is_cleared_away(tmp_path):
+    short, store = replace(MODEL, steps=1), Store(tmp_path)
+    train_model(short, order(tmp_path))
+    store.write_bytes(b"old", "models", short.id, "checkpoint.pt")
+    assert train_model(short, order(tmp_path)) == "trained"
+    assert not store.exists("models", short.id, "checkpoint.pt")
 
 
 def test_a_damaged_row_is_made_again(undisturbed, tmp_path):
