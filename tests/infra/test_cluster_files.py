@@ -17,8 +17,11 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.processes import wait_until
+
 ROOT = Path(__file__).parents[2]
 INFRA = ROOT / "infra"
+BESIDE = "infra/beside_ray.sh"
 PAGE = ROOT / "docs" / "cluster.md"
 LOCK = dict(line.split("==") for line in (ROOT / "requirements.lock").read_text().split())
 FILES = [
@@ -102,7 +105,7 @@ def shell_of(name: str) -> str:
 def test_commands_are_commands(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     found = list(commands(shell_of(name)))
-    assert len(found) == {"compose.yaml": 5, "kuberay.yaml": 2, "ray-cluster.yaml": 5}.get(name, 20)
+    assert len(found) == {"compose.yaml": 4, "kuberay.yaml": 1, "ray-cluster.yaml": 5}.get(name, 20)
     for words in found:
         check_command(words)
 
@@ -143,7 +146,8 @@ def test_every_image_has_a_version() -> None:
 @pytest.mark.parametrize("name", [*FILES, PAGE.name])
 def test_no_secret_is_written_down(name: str) -> None:
     text = PAGE.read_text(encoding="utf-8") if name == PAGE.name else read(name)
-    assert not re.search(r"\b(?=\w*\d)(?=\w*[a-zA-Z])\w{24,}\b", text)  # what looks random
+    random = r"\b(?=\w*\d)(?=\w*[a-zA-Z])(?![A-Z0-9_]+\b)\w{24,}\b"  # or what looks so
+    assert not re.search(random, text)
     secret = r"(?i)\b\w*(?:password|token|auth_string|secret_access_key|_auth) ?[:=] ?(\S+)"
     assert [value for value in re.findall(secret, text) if not value.startswith("$")] == []
     assert not re.search(r"://\w+:[^$\s@]+@", text)
@@ -311,7 +315,7 @@ def test_the_prefect_worker_drives_this_cluster() -> None:
     (worker,) = deployment["template"]["spec"]["containers"]
     environment = {one["name"]: one for one in worker["env"]}
     head = f"{name}-head-svc:6379"  # as KubeRay names it
-    assert f"--address={head} --num-cpus=0" in worker["args"][0]
+    assert f"{BESIDE} {head} " in worker["args"][0]
     token = environment["RAY_AUTH_TOKEN"]["valueFrom"]["secretKeyRef"]
     assert token == {"name": name, "key": "auth_token"}  # as KubeRay makes it
     served = yaml.safe_load(environment[VARIABLE]["value"])
@@ -321,6 +325,37 @@ def test_the_prefect_worker_drives_this_cluster() -> None:
     assert any(Path(Served(**served).studies).is_relative_to(mount) for mount in mounts)
     pool = load("prefect.yaml")["deployments"][0]["work_pool"]["name"]
     assert f"--pool {pool} " in worker["args"][0]
+
+
+# a node and its driver -----------------------------------------------------------------------
+
+STUB = """#!/usr/bin/env bash
+echo "$(basename "$0") $*" >> "$PLACE/began"
+trap 'echo "$(basename "$0") was told" >> "$PLACE/ended"; exit 0' TERM
+for _ in $(seq 100); do [ -e "$PLACE/$(basename "$0").end" ] && exit 0; sleep 0.1; done
+"""
+
+
+@pytest.mark.parametrize("first", ["ray", "driver", "container"])
+def test_a_node_and_its_driver_end_together(tmp_path: Path, first: str) -> None:
+    for name in ("ray", "driver"):
+        (tmp_path / name).write_text(STUB)
+        (tmp_path / name).chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PLACE": str(tmp_path)}
+    command = [str(ROOT / BESIDE), "head:6379", "driver", "--port", "1"]
+    both = subprocess.Popen(command, env=environment)
+    began = tmp_path / "began"
+    wait_until(lambda: began.exists() and len(began.read_text().splitlines()) == 2, 20)
+    driver, ray = sorted(began.read_text().splitlines())
+    assert driver == "driver --port 1" and "--address=head:6379 --num-cpus=0" in ray
+    check_command(ray.split())
+    if first == "container":
+        both.terminate()
+    else:
+        (tmp_path / f"{first}.end").touch()
+    assert both.wait(timeout=20) != 0, "so that it is started again"
+    told = set((tmp_path / "ended").read_text().splitlines())
+    assert told == {f"{name} was told" for name in {"ray", "driver"} - {first}}
 
 
 # Ray's launcher ------------------------------------------------------------------------------
