@@ -67,12 +67,18 @@ class Served(BaseModel):
             raise WrongInput(field, given, f"a place below {self.allow_data}")
         return str(place)
 
-    def check_data(self, study: Study) -> None:
-        """Raise if a study, however it was spelt, reads files that are not shown."""
+    def with_data_allowed(self, study: Study) -> Study:
+        """The study with the places of its files below the folder that is shown, however they
+        were spelt; raise if one reads others."""
+        choices = []
         for one in study.data:
-            for field in ("images", "factors", "folder"):
-                if place := getattr(one, field):
-                    self.data_place(f"data {one.name}, {field}", place)
+            places = {
+                field: self.data_place(f"data {one.name}, {field}", place)
+                for field in ("images", "factors", "folder")
+                if (place := getattr(one, field))
+            }
+            choices.append(one.model_copy(update=places))
+        return study.model_copy(update={"data": tuple(choices)})
 
 
 def _is_below(place: Path, folder: Path) -> bool:

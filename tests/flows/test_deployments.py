@@ -191,6 +191,19 @@ def test_own_data_lies_below_what_the_server_shows(shown: Path, place: str, how:
         form.study(Served(allow_data=str(shown)))
 
 
+@pytest.mark.parametrize("place", ["cats", "./cats", "{shown}/cats"])
+def test_own_data_is_read_where_it_was_allowed(
+    shown: Path, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not in a folder of that name where the server happens to be."""
+    (shown.parent / "cats").mkdir()
+    monkeypatch.chdir(shown.parent)
+    spelt = place.format(shown=shown)
+    form = StudyForm(changes=[f"data=[{{name: mine, folder: '{spelt}'}}]"])
+    (one,) = form.study(Served(allow_data=str(shown))).data
+    assert one.folder and Path(one.folder).resolve() == (shown / "cats").resolve()
+
+
 def test_own_data_stand_beside_the_data_sets_that_are_chosen(shown: Path) -> None:
     form = StudyForm.model_validate({"data": ["dsprites"], "own_data": [{"folder": "cats"}]})
     study = form.study(Served(allow_data=str(shown)))
