@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 import logging
-import platform
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from infra.store import Store
 
+ID_FILE = "id"
 MOST = 200  # of what the API returns at once
 REASON = "its driver ended without a word; the next run of its store goes on"
 MISSED = "it had ended; what should have said so did not arrive"
 SETTLE_SECONDS = 15.0  # more than Prefect takes to write down what it is told
 
 
-def tag(store_uri: str) -> str:
-    """By which the runs of a store are found, on a server that several machines may use."""
-    store = Store(store_uri)
-    if "://" in store_uri:
-        return f"store:{store}"
-    return f"store:file://{platform.node()}{store.root}"
+def tags_of(store: Store) -> list[str]:
+    """By which the runs of a store are found, on a server that several machines may use.
+
+    Its place alone may be another store's on another machine, and the machine's name is no help: a
+    container that is made anew has another. Its id alone may be that of a copy.
+    """
+    place = f"{store}" if "://" in store.uri else f"file://{store.root}"
+    return [f"store:{place}", f"store-id:{_id_of(store)}"]
 
 
-def close_stale_runs(store_uri: str, alone: bool = True) -> int:
+def _id_of(store: Store) -> str:
+    with suppress(FileNotFoundError):
+        return store.read_bytes(ID_FILE).decode()
+    store.write_bytes(uuid4().hex.encode(), ID_FILE)
+    return store.read_bytes(ID_FILE).decode()
+
+
+def close_stale_runs(store: Store, alone: bool = True) -> int:
     """Close what other runs of this store left Running, and tag this one; how many runs there were.
 
     Called by a flow run that holds the store; beside another driver it is only tagged.
@@ -35,15 +45,15 @@ def close_stale_runs(store_uri: str, alone: bool = True) -> int:
     mine = _this_run()
     with get_client(sync_client=True) as client:
         try:
-            tags = {*client.read_flow_run(mine).tags, tag(store_uri)}
+            tags = {*client.read_flow_run(mine).tags, *tags_of(store)}
             client.update_flow_run(mine, tags=tags)
-            return _close(client, store_uri, [mine]) if alone else 0
+            return _close(client, store, [mine]) if alone else 0
         except Exception as error:  # a dashboard that is away stops no study
             logging.getLogger(__name__).debug("stale runs are not closed: %s", error)
             return 0
 
 
-def close_runs_of_nobody(store_uri: str) -> int:
+def close_runs_of_nobody(store: Store) -> int:
     """Close what is left Running of a finished store on which nobody works."""
     from prefect.client.orchestration import get_client
     from prefect.settings import get_current_settings
@@ -52,7 +62,7 @@ def close_runs_of_nobody(store_uri: str) -> int:
         return 0
     try:
         with get_client(sync_client=True) as client:
-            return _close(client, store_uri, [])
+            return _close(client, store, [])
     except Exception as error:
         logging.getLogger(__name__).debug("stale runs are not closed: %s", error)
         return 0
@@ -94,7 +104,7 @@ def _this_run() -> UUID:
     return context.flow_run.id
 
 
-def _close(client: Any, store_uri: str, mine: list[UUID]) -> int:
+def _close(client: Any, store: Store, mine: list[UUID]) -> int:
     from prefect.client.schemas.filters import (
         FlowRunFilterState,
         FlowRunFilterStateType,
@@ -104,7 +114,7 @@ def _close(client: Any, store_uri: str, mine: list[UUID]) -> int:
     from prefect.states import Crashed
 
     others = _flow_runs(not_any_=mine)
-    others.tags = FlowRunFilterTags(all_=[tag(store_uri)])
+    others.tags = FlowRunFilterTags(all_=tags_of(store))
     for one in _tasks_under_way(client, others):
         client.set_task_run_state(one.id, Crashed(message=REASON), force=True)
     under_way = FlowRunFilterStateType(any_=[StateType.RUNNING, StateType.CANCELLING])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import platform
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,34 +11,54 @@ from prefect import flow
 from prefect.context import FlowRunContext
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
-from flows.stale import MISSED, REASON, close_runs_of_nobody, close_stale_runs, settle_tasks, tag
+from flows.stale import (
+    MISSED,
+    REASON,
+    close_runs_of_nobody,
+    close_stale_runs,
+    settle_tasks,
+    tags_of,
+)
+from infra.store import Store
 from tests.flows.serving import Server
 
 
-def test_the_tag_names_the_store_wherever_it_is_called_from(
+def test_the_tags_name_the_store_wherever_it_is_called_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert tag("studies/a") == tag(f"{tmp_path}/studies/a")
-    assert tag("studies/a") == f"store:file://{platform.node()}{tmp_path}/studies/a"
-    assert tag("studies/a") != tag("studies/b")
+    tags = tags_of(Store("studies/a"))
+    assert tags == tags_of(Store(f"{tmp_path}/studies/a"))
+    assert tags[0] == f"store:file://{tmp_path}/studies/a"
+    assert set(tags).isdisjoint(tags_of(Store("studies/b")))
 
 
-def test_a_key_in_a_uri_stays_out_of_the_tag() -> None:
-    said = tag("s3://KEYID:s3cret@bucket/studies/a?region=eu-west-1")
+def test_neither_a_copy_nor_another_store_of_the_same_place_has_both_tags(tmp_path: Path) -> None:
+    tags = tags_of(Store(tmp_path / "a"))
+    shutil.copytree(tmp_path / "a", tmp_path / "copy")
+    copied = tags_of(Store(tmp_path / "copy"))
+    assert tags[0] != copied[0] and tags[1] == copied[1]
+    shutil.rmtree(tmp_path / "a")
+    other = tags_of(Store(tmp_path / "a"))
+    assert tags[0] == other[0] and tags[1] != other[1]
+
+
+def test_a_key_in_a_uri_stays_out_of_the_tags(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flows.stale._id_of", lambda store: "id")
+    said = " ".join(tags_of(Store("s3://KEYID:s3cret@bucket/studies/a?region=eu-west-1")))
     assert "s3cret" not in said
     assert "bucket/studies/a" in said
 
 
 @flow
 def closing(store: str, alone: bool) -> int:
-    return close_stale_runs(store, alone)
+    return close_stale_runs(Store(store), alone)
 
 
 def left(server: Server, store: str, state: str = "RUNNING") -> dict[str, Any]:
     """A run, with a task, as a driver leaves it that dies."""
     number = server.call("POST", "/flows/", {"name": "study"})["id"]
-    body = {"flow_id": number, "tags": [tag(store)], "state": {"type": state}}
+    body = {"flow_id": number, "tags": tags_of(Store(store)), "state": {"type": state}}
     run: dict[str, Any] = server.call("POST", "/flow_runs/", body)
     body = {"flow_run_id": run["id"], "task_key": "train", "dynamic_key": "0"}
     run["task"] = server.call("POST", "/task_runs/", {**body, "state": {"type": state}})["id"]
@@ -68,7 +88,7 @@ def test_only_runs_of_this_store_are_closed(server: Server, tmp_path: Path) -> N
     assert (server.state(others)["type"], task_of(server, others)) == ("RUNNING", "RUNNING")
     assert (server.state(ended)["type"], task_of(server, ended)) == ("COMPLETED", "COMPLETED")
     assert (server.state(overtaken)["type"], task_of(server, overtaken)) == ("COMPLETED", "CRASHED")
-    wanted = {"flow_runs": {"tags": {"all_": [tag(mine)]}, "name": None}}
+    wanted = {"flow_runs": {"tags": {"all_": tags_of(Store(mine))}, "name": None}}
     runs = server.call("POST", "/flow_runs/filter", wanted)
     assert len(runs) == 7, "the runs that looked are tagged as well"
 
@@ -78,9 +98,9 @@ def test_a_finished_store_has_its_runs_closed_where_no_run_is_made(
 ) -> None:
     mine, other = str(tmp_path / "finished"), str(tmp_path / "other")
     stale, others = left(server, mine), left(server, other)
-    assert close_runs_of_nobody(mine) == 0, "a temporary server is asked nothing"
+    assert close_runs_of_nobody(Store(mine)) == 0, "a temporary server is asked nothing"
     with temporary_settings({PREFECT_API_URL: f"{server.address}/api"}):
-        assert close_runs_of_nobody(mine) == 1
+        assert close_runs_of_nobody(Store(mine)) == 1
     assert (server.state(stale)["type"], task_of(server, stale)) == ("CRASHED", "CRASHED")
     assert (server.state(others)["type"], task_of(server, others)) == ("RUNNING", "RUNNING")
 
