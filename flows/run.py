@@ -13,7 +13,15 @@ from flows.console import totals
 from flows.reporting import renewed_report
 from flows.spec import Study
 from flows.summary import as_json, as_lines
-from flows.survey import STUDY_FILE, CellSurvey, check_store, forget, settled_study, survey
+from flows.survey import (
+    STUDY_FILE,
+    CellSurvey,
+    check_store,
+    forget,
+    settled_study,
+    stored_study,
+    survey,
+)
 from infra.errors import WrongInput
 from infra.holders import Holder, bury_dead, holding
 from infra.store import Store
@@ -81,17 +89,33 @@ def opened(
         if bury_dead(store):
             from flows.stale import close_runs_of_nobody
 
-            close_runs_of_nobody(store.uri)
+            close_runs_of_nobody(store)
         yield study, found, None
         return
     with holding(store, join) as holder:
         if retry and not holder.alone:
             raise WrongInput("--retry", "another driver on this store", "a store that has no other")
+        if not holder.alone and (changed := _changed(study, store)):
+            accepted = f"that of the run that works there, in {store}/{STUDY_FILE}"
+            raise WrongInput("SPEC", f"with --join, one with other {changed}", accepted)
         if check_store(study, store):
             store.write_json(study.model_dump(mode="json"), STUDY_FILE)
         if retry and (forgotten := forget(study, store, retry)):
             _say(f"{forgotten} models will be tried again.")
         yield study, survey(study, store), holder
+
+
+def _changed(study: Study, store: Store) -> str:
+    """What of the work of a store's study would be another: drivers that share it must agree."""
+    if not store.exists(STUDY_FILE):
+        return ""
+    older = stored_study(store)
+    works = {
+        "models": (study.cells(), older.cells()),
+        "metrics": (study.metrics.names, older.metrics.names),
+        "udr": (study.udr, older.udr),
+    }
+    return ", ".join(name for name, (ours, theirs) in works.items() if ours != theirs)
 
 
 def all_done(study: Study, store: Store, found: Sequence[CellSurvey]) -> bool:
@@ -142,6 +166,10 @@ def _end(
     report: str,
     json: bool,
 ) -> int:
+    left, unscored = sum(len(o.left) for o in found), sum(len(o.unscored) for o in found)
+    if left or unscored:  # what was done of them was lost or damaged meanwhile
+        missing = f"{left} models are left to train and {unscored} to score"
+        troubles = [*troubles, f"{missing}: the same command goes on"]
     show = as_json if json else as_lines
     print(show(study, store, found, troubles, report))
     return 1 if troubles or any(one.count("failed") + one.count("diverged") for one in found) else 0

@@ -255,10 +255,11 @@ def read_study(spec: str, overrides: Sequence[str] = ()) -> Study:
         raise WrongInput("SPEC", spec, accepted)
     try:
         raw = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError, OSError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{spec}, line {mark.line + 1}" if mark else spec
-        problem = getattr(error, "problem", None) or getattr(error, "strerror", None) or "not text"
+        problem = getattr(error, "problem", None) or getattr(error, "strerror", None)
+        problem = problem or ("not text" if isinstance(error, UnicodeDecodeError) else str(error))
         raise WrongInput(where, problem, "readable YAML") from None
     if not isinstance(raw, dict):
         raise WrongInput(spec, type(raw).__name__, "a mapping with name, data and methods")
@@ -282,7 +283,7 @@ def _set(raw: dict[str, Any], override: str) -> None:
         raise WrongInput("--set", override, "key=value, such as training.steps=1000")
     try:
         value = yaml.safe_load(text)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError, RecursionError):
         raise WrongInput(f"--set {key}", text, "a value as YAML has it") from None
     *folders, last = key.split(".")
     place = raw
@@ -302,8 +303,8 @@ def _as_wrong_input(error: ValidationError) -> WrongInput:
     place = [str(part) for part in first["loc"] if part not in ("int", "tuple[int, ...]")]
     field, found = ".".join(place), first["input"]
     if first["type"] == "extra_forbidden":
-        section: Any = Study
-        for name in place[:-1]:
+        section: Any = DataChoice if place[0] == "data" else Study
+        for name in () if place[0] == "data" else place[:-1]:
             section = section.model_fields[name].annotation
         return WrongInput(
             field, f"unknown key {place[-1]}", one_of(section.model_fields, place[-1])

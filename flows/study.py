@@ -82,8 +82,9 @@ def compare(sweep: Sweep, workers: Workers, name: str) -> None:
 
 
 @_stage("report")
-def report(study: Study, store: Store, name: str) -> None:
-    renewed_report(study, store)
+def report(sweep: Sweep, name: str) -> None:
+    with _quiet():
+        sweep.room.patiently(lambda: renewed_report(sweep.study, sweep.store))
 
 
 def run_sweep(sweep: Sweep, workers: Workers) -> None:
@@ -91,6 +92,7 @@ def run_sweep(sweep: Sweep, workers: Workers) -> None:
     gc.freeze()  # specs and modules stay: they need not be looked through again and again
     with stopped_by_signals(workers):
         try:
+            sweep.check(workers)
             sweep.open(workers)
             for future in _submitted(sweep, workers):
                 future.result()
@@ -167,15 +169,15 @@ def study_flow(
     ended = ended or Ended()
     ended.began = True
     sweep = Sweep(study, store, survey(study, store), Work(), holder)
-    close_stale_runs(store.uri, alone=holder is None or holder.alone)
+    close_stale_runs(store, alone=holder is None or holder.alone)
     with on_the_dashboard(Shown(sweep, study, store, Served.of_this_process().report(store))):
         with (
-            running_workers(ray_address, workers) as running,
+            running_workers(ray_address, workers, study.running.tries) as running,
             shown(sweep.progress),
             _while_held(holder, running),
         ):
             run_sweep(sweep, running)
-        report(study, store, study.name)
+        report(sweep, study.name)
     ended.troubles = sweep.progress.troubles
     settle_tasks()
     return ended.troubles

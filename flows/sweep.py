@@ -19,11 +19,12 @@ from flows.room import Room
 from flows.spec import Study
 from flows.survey import CellSurvey
 from flows.work import Work
+from infra.errors import WrongInput
 from infra.holders import Holder
 from infra.store import Store, no_room
 from infra.workers import Before, Call, Calls, Need, Rank, Stopped, Workers
 from tasks.log import comparison_log, model_log
-from tasks.outcome import write_outcome
+from tasks.outcome import outcome_of, write_outcome
 from tasks.pairing import missing_parts, tiles
 from tasks.settings import ComparisonOrder, Model, PerModel, ScoringOrder, TrainingOrder
 
@@ -71,6 +72,17 @@ class Sweep:
             cells=len(found),
         )
 
+    def check(self, workers: Workers) -> None:
+        """Raise if models ask for what this machine has not; a cluster may still grow."""
+        needs = {"training": self._to_train, "metrics": self._need(self.study.metrics)}
+        for section, need in needs.items():
+            if lacking := workers.beyond(need):
+                name, wanted, there = lacking
+                if not workers.cluster:
+                    accepted = f"at most {there:.3g}, which a worker can have here"
+                    raise WrongInput(f"{section}.{name}_per_model", wanted, accepted)
+                self._say(f"no machine of the cluster has {wanted:g} {name} ({section}) so far")
+
     def open(self, workers: Workers) -> None:
         """Before any stage: have a place where what is trained waits for a worker to score it."""
         self._stopped = self.room.stopped = lambda: workers.stopping
@@ -84,8 +96,7 @@ class Sweep:
         order = TrainingOrder(
             self.store.uri, self.data[one.cell.data], self.study.probe, self.study.training
         )
-        gpus = self.study.training.gpus_per_model
-        need = self._need(self.study.training, 1.0 if gpus is None else gpus)
+        need = self._to_train
         calls = workers.calls(self.work.train, need, self._before("models"))
         self.progress.start("train")
         try:
@@ -131,10 +142,10 @@ class Sweep:
         models = [m for cell in self.groups[group] for m in self.cells[cell.name].trained]
         self.progress.start("compare")
         with self._claimed(f"compare-{group}"):
-            there = set(self.store.parts("pairs"))
-            ranked = is_ranked(self.store, group, models, udr, there)
+            there = set(self.room.patiently(lambda: self.store.parts("pairs")))
+            ranked = self.room.patiently(lambda: is_ranked(self.store, group, models, udr, there))
             if ranked or self._rank(workers, group, models):
-                self._tidy(group)
+                self.room.patiently(lambda: self._tidy(group))
         self.progress.add("compare")
 
     def _rank(self, workers: Workers, group: str, models: list[Model]) -> bool:
@@ -157,7 +168,8 @@ class Sweep:
         None if something else went wrong.
         """
         calls: list[Call] = []
-        for tile in tiles(missing_parts(self.store, models, self.study.udr)):
+        missing = self.room.patiently(lambda: missing_parts(self.store, models, self.study.udr))
+        for tile in tiles(missing):
             cells = tuple(dict.fromkeys(part.cells for part in tile))
             inside = {name for pair in cells for name in pair}
             inner = [model for model in models if model.cell in inside]
@@ -202,6 +214,11 @@ class Sweep:
 
     # what is handed to workers, and what comes back -----------------------------------------
 
+    @property
+    def _to_train(self) -> Need:
+        gpus = self.study.training.gpus_per_model
+        return self._need(self.study.training, 1.0 if gpus is None else gpus)
+
     def _need(self, given: PerModel, gpus: float = 0.0) -> Need:
         tries = self.study.running.tries
         return Need(given.cpus_per_model, gpus, given.memory_per_model, tries)
@@ -225,18 +242,20 @@ class Sweep:
                 self.holder.release(f"{table}-{call[0].id}")
 
     def _give_up(self, model: Model, error: Exception, tries: int) -> str:
-        """Its worker died each time: the sweep goes on without it."""
+        """Its worker died each time, the last time perhaps with all done: the sweep goes on."""
+        if ended := self.room.patiently(lambda: outcome_of(model, self.store)):
+            return ended
         reason = model_log(self.store, model.id).last_words or _in_a_line(error)
         said = f"its worker died {tries} times: {reason}" if tries > 1 else reason
         self.room.patiently(lambda: write_outcome(model, self.store, "failed", said))
         return "failed"
 
-    def _before(self, table: str) -> Callable[..., Before]:
-        def claimed(model: Model, order: object) -> Before:
+    def _before(self, table: str) -> Callable[..., Before | OSError]:
+        def claimed(model: Model, order: object) -> Before | OSError:
             try:
                 return Before.GO if self._claim(f"{table}-{model.id}") else Before.LATER
-            except OSError:  # its worker will find the store full as well, and that is waited for
-                return Before.GO
+            except OSError as error:  # a store that is full is waited for; others its worker tells
+                return error if no_room(error) else Before.GO
 
         return claimed
 
@@ -272,4 +291,6 @@ def _ranks(study: Study, found: list[CellSurvey]) -> dict[str, Rank]:
 
 def _in_a_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if type(error).__name__ == "OutOfMemoryError":  # Ray's, with a page of advice at its end
+        return f"out of memory ({lines[0]})"
     return f"{type(error).__name__}: {lines[-1] if lines else ''}"

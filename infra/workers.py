@@ -12,14 +12,14 @@ import threading
 import time
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 from infra.errors import WrongInput
-from infra.runtime import ASKED_ONCE, BLAS_KERNELS, LOOPBACK_ONLY, WORKER, cores
+from infra.runtime import ASKED_ONCE, BLAS_KERNELS, LOOPBACK_ONLY, OOM_RETRIES, WORKER, cores
 
 OBJECT_STORE_BYTES = 150 * 2**20  # arrays never travel through Ray: ids and paths do
 PER_CORE = 4  # calls of a kind in flight; thousands of pending ones are known to stall a driver
@@ -117,8 +117,15 @@ class _Waiting:
 class Workers:
     """Hands calls to Ray, from one thread whoever asks for them."""
 
-    def __init__(self, count: int, gpus: float = 0.0, cluster: str = "") -> None:
+    def __init__(
+        self,
+        count: int,
+        gpus: float = 0.0,
+        cluster: str = "",
+        machines: Sequence[Mapping[str, float]] = (),
+    ) -> None:
         self.count, self.gpus, self.cluster = count, gpus, cluster  # its address, if not our own
+        self.machines = machines  # what Ray says each of them has
         self._stopping = False  # no Event: a signal may come while the main thread holds its lock
         self._ended: BaseException | None = None
         self._counted_at = time.monotonic()
@@ -147,6 +154,22 @@ class Workers:
             if self._ended:
                 calls.give(None, self._ended)
         return calls
+
+    def beyond(self, need: Need) -> tuple[str, float, float] | None:
+        """What of a need no machine has, were it idle: its name, how much it is, how much there is.
+
+        Ray would wait for such a machine for ever, and say nothing.
+        """
+        wanted = {"cpus": need.cpus, "memory": need.memory_gib or 0.0}
+        wanted["gpus"] = need.gpus if self.gpus else 0.0
+        short = None
+        for one in self.machines:
+            has = {"cpus": one.get("CPU", 0.0), "gpus": one.get("GPU", 0.0)}
+            has["memory"] = one.get("memory", 0.0) / 2**30
+            short = next(((n, w, has[n]) for n, w in wanted.items() if w > has[n]), None)
+            if short is None:
+                break
+        return short
 
     def map(
         self, function: Callable[..., Any], calls: Iterable[Call], need: Need = Need()
@@ -321,9 +344,15 @@ def check_address(address: str) -> None:
 
 
 @contextmanager
-def running_workers(address: str | None = None, count: int | None = None) -> Iterator[Workers]:
-    """Workers on a cluster, or on a Ray of this process's own that ends with it."""
+def running_workers(
+    address: str | None = None, count: int | None = None, tries: int = Need.tries
+) -> Iterator[Workers]:
+    """Workers on a cluster, or on a Ray of this process's own that ends with it.
+
+    A call whose worker Ray ends because memory is short is made `tries` times as well.
+    """
     os.environ.setdefault(*(ASKED_ONCE if address else LOOPBACK_ONLY))
+    os.environ.setdefault(OOM_RETRIES, str(tries - 1))  # Ray's own number is infinite
     import ray
 
     environment = {"env_vars": WORKER}
@@ -333,8 +362,11 @@ def running_workers(address: str | None = None, count: int | None = None) -> Ite
             ray.init(
                 address, runtime_env=environment, log_to_driver=False, logging_level=logging.ERROR
             )
-        except ConnectionError as error:
-            accepted = "a running Ray cluster, with RAY_AUTH_MODE=token if it uses tokens"
+        except (ConnectionError, RuntimeError) as error:  # the second if this is no node of it
+            accepted = (
+                "a running Ray cluster of which this machine is a node (ray start --address), "
+                "with RAY_AUTH_MODE=token if it uses tokens"
+            )
             raise WrongInput("--ray", f"{address} ({error})", accepted) from None
         address = ray.get_runtime_context().gcs_address  # "auto" says nothing of where it is
         count = max(1, int(ray.cluster_resources().get("CPU", 1)))
@@ -350,7 +382,9 @@ def running_workers(address: str | None = None, count: int | None = None) -> Ite
             logging_level=logging.ERROR,
         )
     try:
-        workers = Workers(count, ray.cluster_resources().get("GPU", 0.0), address or "")
+        machines = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        gpus = ray.cluster_resources().get("GPU", 0.0)
+        workers = Workers(count, gpus, address or "", machines)
         try:
             yield workers
         finally:

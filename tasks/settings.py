@@ -35,6 +35,7 @@ class Settings(BaseModel):
 
 Positive = Annotated[int, Field(ge=1, strict=True)]
 Rate = Annotated[float, Field(gt=0)]
+Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class DataChoice(Settings):
@@ -63,9 +64,9 @@ class DataChoice(Settings):
 class PerModel(Settings):
     """What one model is given of a machine: CPUs, GiB of memory, minutes until a try is ended."""
 
-    cpus_per_model: Annotated[float, Field(gt=0)] = 1.0
-    memory_per_model: Annotated[float, Field(gt=0)] | None = None
-    minutes_per_model: Annotated[float, Field(gt=0)] | None = None
+    cpus_per_model: Amount = 1.0
+    memory_per_model: Amount | None = None
+    minutes_per_model: Amount | None = None
 
 
 NOT_SCIENCE = {
@@ -163,7 +164,7 @@ class Running(Settings):
 
     order: Literal["seeds", "cells"] = "seeds"
     tries: Positive = 4  # of a model whose worker dies
-    minutes_per_comparison: Annotated[float, Field(gt=0)] | None = None  # of a tile, or a ranking
+    minutes_per_comparison: Amount | None = None  # of a tile, or a ranking
     storage_minutes: Annotated[float, Field(ge=0)] = 10.0  # to wait for a full or read-only store
 
 

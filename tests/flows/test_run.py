@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import time
@@ -14,6 +15,7 @@ from httpx import ConnectError
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from flows import run
+from flows.cli import main
 from infra.errors import WrongInput
 from infra.workers import Stopped
 from tests.flows.trained import made_up
@@ -90,3 +92,30 @@ def test_a_prefect_that_goes_before_is_told_in_a_line(
     study, store = made_up(tmp_path / "store")
     with pytest.raises(WrongInput, match=r"PREFECT_API_URL: found http://.* \(nobody\); accepted"):
         run._flow(study, store, None, None, None)
+
+
+def test_what_was_lost_meanwhile_is_said_and_told_by_the_exit_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study, store = made_up(tmp_path / "store")
+    monkeypatch.setattr(run, "_flow", lambda *_: [])
+    models = sum(len(cell.models) for cell in study.cells())
+    assert run.run_study(study, store.uri, 1, None, set(), join=False, json=False) == 1
+    said = capsys.readouterr().out
+    assert f"{models} models are left to train and 0 to score: the same command goes on" in said
+
+
+def test_a_disk_that_is_full_at_the_start_is_told_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, store = made_up(tmp_path / "store")
+    spec = tmp_path / "store" / "study.json"
+
+    def full(self: object, data: bytes, *names: str, lasting: bool = False) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("infra.store.Store.write_bytes", full)
+    assert main(["run", str(spec), "--store", store.uri]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert said[-1].startswith("tolstoy: store: found") and "No space left" in said[-1]
+    assert "Traceback" not in "".join(said)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -227,6 +228,28 @@ def test_data_sets_are_named_or_spelt_out() -> None:
 def test_wrong_data_sets_are_refused(entry: object, message: str) -> None:
     with pytest.raises(WrongInput, match=message):
         choices(entry)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("about=2001-99-99", "--set about: found '2001-99-99'"),
+        ("data=[{folder: x, colour: y}]", "data.0.colour: found unknown key colour"),
+        ("data=[{name: dsprites, x: y}]", "data.0.x: found unknown key x"),
+        ("training.stepz=3", "did you mean steps"),
+        ("training.memory_per_model=.inf", "training.memory_per_model: found inf"),
+    ],
+)
+def test_what_is_mistyped_is_told_in_a_line(override: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(WrongInput, match=re.escape(message)):
+        read_study("smoke", [override])
+    key, _, value = override.partition("=")
+    if "." not in key:
+        (tmp_path / "spec.yaml").write_text(
+            f"name: n\nmethods: {{beta_vae: [1]}}\n{key}: {value}\n"
+        )
+        with pytest.raises(WrongInput):
+            read_study(str(tmp_path / "spec.yaml"))
 
 
 def test_one_data_set_cannot_stand_twice() -> None:

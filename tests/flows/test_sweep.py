@@ -15,8 +15,9 @@ from flows.sweep import Sweep
 from flows.work import Work
 from infra.errors import WrongInput
 from infra.store import Store
-from infra.workers import Before, Need
+from infra.workers import Before, Need, Workers
 from tasks.log import model_log
+from tasks.outcome import write_outcome
 from tasks.settings import Model, ScoringOrder, TrainingOrder
 from tests.flows.conftest import TINY
 from tests.flows.trained import Inline
@@ -118,6 +119,39 @@ def test_the_last_words_of_a_worker_are_the_reason(tmp_path: Path) -> None:
     sweep.train(workers, "dsprites-beta_vae-1")
     for row in sweep.store.read("models").to_pylist():
         assert row["reason"] == "its worker died 2 times: not done within 5 minutes"
+
+
+def test_a_model_that_was_done_when_its_worker_died_is_not_given_up(tmp_path: Path) -> None:
+    def train(model: Model, order: TrainingOrder) -> str:
+        write_outcome(model, Store(order.store), "trained")
+        raise FromAWorker(OSError("gone"))
+
+    sweep, workers = opened(no_patience(), tmp_path, train)
+    sweep.train(workers, "dsprites-beta_vae-1")
+    assert set(sweep.cells["dsprites-beta_vae-1"].status.values()) == {"trained"}
+    assert set(sweep.store.read("models")["status"].to_pylist()) == {"trained"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"training": {"cpus_per_model": 3}}, "training.cpus_per_model: found 3.0; .* at most 2"),
+        ({"metrics": {"memory_per_model": 9}}, "metrics.memory_per_model: found 9.0; .* at most 8"),
+    ],
+)
+def test_what_this_machine_has_not_is_told_at_once(
+    tmp_path: Path, changes: dict[str, Any], field: str
+) -> None:
+    study = no_patience(**changes)
+    sweep = Sweep(study, Store(tmp_path), survey(study, Store(tmp_path)), Work())
+    machines = [{"CPU": 2.0, "memory": 8 * 2.0**30}]
+    workers = Workers(2, machines=machines)
+    with pytest.raises(WrongInput, match=field):
+        sweep.check(workers)
+    workers.close()
+    workers.cluster = "head:6379"
+    sweep.check(workers)
+    assert "no machine of the cluster has" in sweep.progress.note, "one may still come"
 
 
 def test_what_is_trained_is_scored_beside_and_what_failed_is_not(tmp_path: Path) -> None:
@@ -240,6 +274,7 @@ def test_a_claim_that_finds_no_room_keeps_nobody_waiting_for_ever(
     sweep = Sweep(study, store, survey(study, store), Work(), holder)  # type: ignore[arg-type]
     model = sweep.cells["dsprites-beta_vae-1"].cell.models[0]
     holder.names[f"models-{model.id}"] = 1
-    assert sweep._before("models")(model, None) is Before.GO, "its worker will wait for room"
+    told = sweep._before("models")(model, None)
+    assert isinstance(told, OSError), "which is waited for as if its worker had said so"
     with pytest.raises(WrongInput, match="Read-only"), sweep._claimed("merge-y"):
         raise AssertionError("merged without a claim")

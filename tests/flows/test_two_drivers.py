@@ -12,6 +12,7 @@ from flows.run import opened
 from infra.errors import WrongInput
 from infra.holders import holding
 from infra.store import Store
+from tasks.settings import Metrics, Udr
 from tests.flows.conftest import MODELS, contents, start, tolstoy, wait_for_training
 from tests.flows.trained import made_up, models_of, train
 
@@ -100,9 +101,33 @@ def test_a_refused_run_changes_nothing(tmp_path: Path) -> None:
     ):
         pass
     assert store.read_bytes("study.json") == written
-    with holding(store), opened(larger, store, set(), join=True) as (_, found, holder):
+    with holding(store), opened(study, store, set(), join=True) as (_, found, holder):
         assert holder and len(found) == len(study.cells())
-        assert store.read_bytes("study.json") != written
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"seeds": 3}, "other models"),
+        ({"udr": Udr(p=1)}, "other udr"),
+        ({"seeds": 3, "metrics": Metrics(names=("mig", "sap"))}, "other models, metrics"),
+    ],
+)
+def test_drivers_that_share_a_store_agree_on_the_work(
+    tmp_path: Path, change: dict[str, object], named: str
+) -> None:
+    """Or each would put its own rankings in the place of the other's."""
+    study, store = made_up(tmp_path / "held")
+    written = store.read_bytes("study.json")
+    other = study.model_copy(update=change)
+    with (
+        holding(store),
+        pytest.raises(WrongInput, match=f"with --join, one with {named}"),
+        opened(other, store, set(), join=True),
+    ):
+        pass
+    assert store.read_bytes("study.json") == written
+    assert len(store.names("drivers")) == 0
 
 
 def test_models_are_not_forgotten_under_another_driver(tmp_path: Path) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -311,10 +313,11 @@ except WrongInput as error:
 
 
 @pytest.mark.slow
-def test_a_cluster_that_was_found_is_watched_as_one_that_was_named(tmp_path: Path) -> None:
-    cluster = RayCluster(tmp_path, dict(os.environ))
-    cluster.start()
+def test_a_cluster_that_was_found_is_watched_as_one_that_was_named() -> None:
+    folder = Path(tempfile.mkdtemp(prefix="tolstoy-"))  # short: Ray has sockets below it
+    cluster = RayCluster(folder, dict(os.environ))
     try:
+        cluster.start()
         environment = {**cluster.environment, "RAY_ADDRESS": cluster.address}
         command = [sys.executable, "-c", FOUND]
         driver = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
@@ -324,6 +327,53 @@ def test_a_cluster_that_was_found_is_watched_as_one_that_was_named(tmp_path: Pat
         assert said.startswith(f"--ray: found {cluster.address}, which does not answer any more")
     finally:
         cluster.kill()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+EATING = """
+import os, sys, time
+os.environ["RAY_memory_usage_threshold"] = "0.1"
+os.environ["RAY_memory_monitor_refresh_ms"] = "100"
+from infra.runtime import quieten
+quieten()
+from infra.workers import Need, running_workers
+
+def eat(place):
+    with open(place, "a") as file:
+        file.write("x")
+    kept = []
+    while True:
+        kept.append(os.urandom(1 << 20) * 200)
+
+with running_workers(count=1, tries=2) as workers:
+    for _, result in workers.map(eat, [(sys.argv[1],)], Need(tries=2)):
+        print(type(result).__name__)
+"""
+
+
+@pytest.mark.slow
+def test_a_call_that_eats_all_memory_is_tried_as_often_as_any_other(tmp_path: Path) -> None:
+    if os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") > 2**36:
+        pytest.skip("would take long to fill a tenth of the memory")
+    command = [sys.executable, "-c", EATING, str(tmp_path / "tries")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.stdout.splitlines()[-1] == "OutOfMemoryError", done.stderr  # after Ray's advice
+    assert (tmp_path / "tries").read_text() == "xx"
+
+
+def test_what_no_machine_has_is_known_before_it_is_waited_for() -> None:
+    small, large = {"CPU": 2.0, "memory": 2.0**33}, {"CPU": 8.0, "memory": 2.0**35, "GPU": 1.0}
+    for machines, need, lacking in (
+        ((), Need(cpus=99), None),
+        ((small,), Need(cpus=2, memory_gib=8), None),
+        ((small,), Need(cpus=3), ("cpus", 3, 2.0)),
+        ((small,), Need(memory_gib=9), ("memory", 9, 8.0)),
+        ((small, large), Need(cpus=3, memory_gib=9, gpus=1), None),
+        ((small, large), Need(cpus=1, gpus=2), ("gpus", 2, 1.0)),
+    ):
+        workers = Workers(1, gpus=sum(one.get("GPU", 0) for one in machines), machines=machines)
+        assert workers.beyond(need) == lacking
+        workers.close()
 
 
 SIGNALLED = """
