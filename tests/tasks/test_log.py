@@ -36,10 +36,10 @@ def test_a_model_s_log_tells_where_each_try_began(tmp_path, monkeypatch):
 def test_a_log_that_cannot_be_written_costs_no_model(tmp_path, monkeypatch):
     write = Store.write_bytes
 
-    def full(self, content, *names):
+    def full(self, content, *names, **settings):
         if names[-1] == "log.txt":
             raise OSError(28, "No space left on device")
-        write(self, content, *names)
+        write(self, content, *names, **settings)
 
     monkeypatch.setattr(Store, "write_bytes", full)
     assert train_model(replace(MODEL, steps=1), order(tmp_path)) == "trained"
