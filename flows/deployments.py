@@ -77,6 +77,7 @@ def _study(form: StudyForm, served: Served) -> str:
         get_run_logger().warning(trouble)
     total = totals(survey(study, store))
     said = [f"{total[name]} {name}" for name in ("trained", "scored")]
+    said += [f"{total['left']} left"] if total["left"] else []
     said += [f"{total[name]} {name}, see retry" for name in ("failed", "diverged") if total[name]]
     return f"{total['models']} models: " + ", ".join(said)
 
