@@ -172,7 +172,7 @@ def study_flow(
     close_stale_runs(store, alone=holder is None or holder.alone)
     with on_the_dashboard(Shown(sweep, study, store, Served.of_this_process().report(store))):
         with (
-            running_workers(ray_address, workers, study.running.tries) as running,
+            running_workers(ray_address, workers) as running,
             shown(sweep.progress),
             _while_held(holder, running),
         ):

@@ -25,7 +25,6 @@ EMBEDDED = {
 LOOPBACK_ONLY = ("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
 # How often Ray asks a cluster that does not answer, 40 s each time; 20 unless it is told.
 ASKED_ONCE = ("RAY_NUM_REDIS_GET_RETRIES", "1")
-OOM_RETRIES = "RAY_task_oom_retries"
 BLAS_KERNELS = "OPENBLAS_CORETYPE"
 AVX_512 = {"avx512f", "avx512dq", "avx512bw", "avx512vl"}
 

@@ -19,7 +19,7 @@ from enum import Enum
 from typing import Any
 
 from infra.errors import WrongInput
-from infra.runtime import ASKED_ONCE, BLAS_KERNELS, LOOPBACK_ONLY, OOM_RETRIES, WORKER, cores
+from infra.runtime import ASKED_ONCE, BLAS_KERNELS, LOOPBACK_ONLY, WORKER, cores
 
 OBJECT_STORE_BYTES = 150 * 2**20  # arrays never travel through Ray: ids and paths do
 PER_CORE = 4  # calls of a kind in flight; thousands of pending ones are known to stall a driver
@@ -56,7 +56,7 @@ class Need:
 
     def options(self, gpus_there: bool) -> dict[str, Any]:
         """For Ray. Where there is no GPU, what wants one runs on the CPU."""
-        wanted: dict[str, Any] = {"num_cpus": self.cpus, "max_retries": self.tries - 1}
+        wanted: dict[str, Any] = {"num_cpus": self.cpus, "max_retries": 0}  # we try again ourselves
         wanted["num_gpus"] = self.gpus if gpus_there else 0
         if self.memory_gib is not None:
             wanted["memory"] = int(self.memory_gib * 2**30)
@@ -112,6 +112,7 @@ class _Waiting:
     number: int
     call: Call = field(compare=False)
     of: Calls = field(compare=False)
+    tried: int = field(default=0, compare=False)
 
 
 class Workers:
@@ -184,9 +185,11 @@ class Workers:
     def enqueue(self, of: Calls, call: Call, rank: Rank) -> None:
         with self._changed:
             self._number += 1
-            waiting = self._waiting.setdefault(of.kind, [])
-            heapq.heappush(waiting, _Waiting(rank, self._number, call, of))
+            self._queue(_Waiting(rank, self._number, call, of))
             self._changed.notify()
+
+    def _queue(self, one: _Waiting) -> None:
+        heapq.heappush(self._waiting.setdefault(one.of.kind, []), one)
 
     @property
     def stopping(self) -> bool:
@@ -250,8 +253,9 @@ class Workers:
         now = time.monotonic()
         due = [waiting for at, waiting in self._later if at <= now]
         self._later = [pair for pair in self._later if pair[0] > now]
-        for waiting in due:
-            self.enqueue(waiting.of, waiting.call, waiting.rank)
+        with self._changed:
+            for waiting in due:
+                self._queue(waiting)
         while (one := self._next()) is not None:
             answer = one.of.before(*one.call)
             if answer is Before.GO:
@@ -281,7 +285,12 @@ class Workers:
         for reference in ready:
             one = self._flying.pop(reference)
             self._in_flight[one.of.kind] -= 1
-            one.of.give(one.call, _outcome(reference))
+            one.tried += 1
+            outcome = _outcome(reference)
+            if _is_lost(outcome) and one.tried < one.of.kind[1].tries:
+                self._later.append((time.monotonic() + LATER_SECONDS, one))
+            else:
+                one.of.give(one.call, outcome)
 
     def _reused(self, kind: Kind) -> Any:
         """One remote function for all calls: a fresh one each time makes the queue superlinear."""
@@ -301,6 +310,19 @@ def _outcome(reference: Any) -> Any:
         return ray.get(reference)
     except ray.exceptions.RayError as error:
         return error
+
+
+def _is_lost(outcome: object) -> bool:
+    """Whether its worker or its machine ended under a call.
+
+    Ray itself tries such calls again by timers that stand still for an hour when the clock is set
+    back by one, and counts those apart that run out of memory.
+    """
+    import ray
+
+    if isinstance(outcome, ray.exceptions.RayTaskError):  # what the call itself raised
+        return False
+    return isinstance(outcome, ray.exceptions.RayError)
 
 
 @contextmanager
@@ -344,15 +366,9 @@ def check_address(address: str) -> None:
 
 
 @contextmanager
-def running_workers(
-    address: str | None = None, count: int | None = None, tries: int = Need.tries
-) -> Iterator[Workers]:
-    """Workers on a cluster, or on a Ray of this process's own that ends with it.
-
-    A call whose worker Ray ends because memory is short is made `tries` times as well.
-    """
+def running_workers(address: str | None = None, count: int | None = None) -> Iterator[Workers]:
+    """Workers on a cluster, or on a Ray of this process's own that ends with it."""
     os.environ.setdefault(*(ASKED_ONCE if address else LOOPBACK_ONLY))
-    os.environ.setdefault(OOM_RETRIES, str(tries - 1))  # Ray's own number is infinite
     import ray
 
     environment = {"env_vars": WORKER}
