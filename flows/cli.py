@@ -334,7 +334,7 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stderr.close()
         return 0
     except OSError as error:
-        from infra.store import refusal
+        from infra.files import refusal
 
         if (told := refusal(error)) is None:
             raise

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from infra.errors import WrongInput
-from infra.store import PROBE, Store, no_room
+from infra.files import PROBE, no_room
+from infra.store import Store
 from infra.workers import Stopped
 
 PROBE_SECONDS = 2.0

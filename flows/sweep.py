@@ -20,8 +20,9 @@ from flows.spec import Study
 from flows.survey import CellSurvey
 from flows.work import Work
 from infra.errors import WrongInput
+from infra.files import no_room
 from infra.holders import Holder
-from infra.store import Store, no_room
+from infra.store import Store
 from infra.workers import Before, Call, Calls, Need, Rank, Stopped, Workers
 from tasks.log import comparison_log, model_log
 from tasks.outcome import outcome_of, write_outcome

@@ -17,7 +17,8 @@ from safetensors.torch import save as save_weights
 
 import models
 from data.protocol import DataSet
-from infra.store import Store, no_room
+from infra.files import no_room
+from infra.store import Store
 from models.architecture import VAE
 from models.representation import encode, reconstructions, traversal, unsupervised
 from models.training import CurvePoint, Diverged, Recipe, Training, fit

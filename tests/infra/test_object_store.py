@@ -15,8 +15,9 @@ from flows.cli import main
 from infra import claims
 from infra.drivers import DRIVERS
 from infra.errors import WrongInput
+from infra.files import no_room
 from infra.holders import holding
-from infra.store import Store, no_room
+from infra.store import Store
 from tasks.checkpoints import Checkpoints
 from tasks.log import Log
 from tests.infra.s3_server import BUCKET, ask, environment, s3_server
