@@ -91,7 +91,6 @@ class Stage:
                 stdout=file,
                 stderr=file,
                 start_new_session=True,
-                preexec_fn=_heed_interrupts,
             )
         return Driver(process, log)
 
@@ -122,10 +121,6 @@ class Stage:
             if row["model_id"] == model_id:
                 return row["status"], row["reason"]
         return "", ""
-
-
-def _heed_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @contextmanager

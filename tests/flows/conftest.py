@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -46,11 +45,6 @@ def spec(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_spec(tmp_path_factory.mktemp("spec") / "tiny.yaml")
 
 
-def _heed_interrupts() -> None:
-    """As in a terminal, also where the tests themselves run in the background of a script."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 def start(*arguments: object) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "flows.cli", *map(str, arguments)],
@@ -59,7 +53,6 @@ def start(*arguments: object) -> subprocess.Popen[str]:
         text=True,
         env={**os.environ, "COLUMNS": "200"},
         start_new_session=True,  # a process group, to which a terminal's Ctrl-C goes
-        preexec_fn=_heed_interrupts,
     )
 
 
