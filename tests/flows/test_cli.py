@@ -182,6 +182,7 @@ def test_status_reads_the_store_alone(
     assert "6 of 6 models trained" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_model_that_failed_is_told_and_tried_again_when_asked(spec: Path, tmp_path: Path) -> None:
     broken = write_spec(tmp_path / "broken.yaml", methods={"beta_vae": [1e300]}, seeds=1)
     done = tolstoy("run", broken, "--store", tmp_path / "store", "--workers", 1)
