@@ -30,9 +30,7 @@ def take(store: Store, name: str, driver: str, is_dead: Callable[[str], bool]) -
         return owner == driver
     if owner and not is_dead(owner):
         return False
-    with store.locked(
-        *LOCK
-    ):  # several may have found it dead; an empty one is being written, or is
+    with store.locked(*LOCK):  # several may have found it dead, or its writer ended before it wrote
         if _owner(store, name) != owner:
             return False
         store.write_bytes(driver.encode(), CLAIMS, name)
@@ -70,10 +68,10 @@ def _named(store: Store, name: str, driver: str) -> bool:
     """Whether the name was free, and is this driver's now."""
     mark, claim = (CLAIMS, _mark(driver)), (CLAIMS, name)
     try:
-        return store.link_exclusively(mark, claim)
+        return store.link_exclusively(mark, claim, LOCK)
     except FileNotFoundError:
         store.write_bytes(driver.encode(), *mark)
-        return store.link_exclusively(mark, claim)
+        return store.link_exclusively(mark, claim, LOCK)
 
 
 def _owner(store: Store, name: str) -> str | None:

@@ -115,10 +115,13 @@ class Files:
         """Give a file another name, in place of what may have that name."""
         self.fs.move(self.path(*names), self.path(*others))
 
-    def link_exclusively(self, names: Sequence[str], others: Sequence[str]) -> bool:
+    def link_exclusively(
+        self, names: Sequence[str], others: Sequence[str], lock: Sequence[str]
+    ) -> bool:
         """Give a file one more name unless that is taken; of several at once one is told True.
 
-        On file systems only: an object store cannot be asked for that through pyarrow.
+        Where files have one name only, it is copied under the lock. On file systems only: an object
+        store cannot be asked for that through pyarrow.
         """
         final = self.path(*others)
         try:
@@ -129,7 +132,7 @@ class Files:
             if error.errno not in NO_LINKS:
                 raise
             content = self.read_bytes(*names)
-            with self.locked(others[0], ".lock"):  # so that an empty file is a dead writer's
+            with self.locked(*lock):  # so that an empty file is a dead writer's
                 return _created(final, content)
         return True
 

@@ -7,10 +7,12 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from infra.claims import LOCK
 from infra.errors import WrongInput
 from infra.store import Store
 from tests.infra.test_store import ROOT, curve, file_of, losses
@@ -19,6 +21,10 @@ from tests.infra.test_store import ROOT, curve, file_of, losses
 @pytest.fixture
 def store(tmp_path) -> Store:
     return Store(tmp_path / "store")
+
+
+def asks_for(store: Store, claim: tuple[str, str], number: int) -> bool:
+    return store.link_exclusively(("claims", f"by-{number}"), claim, LOCK)
 
 
 @pytest.mark.parametrize("links", [True, False])
@@ -33,9 +39,7 @@ def test_of_many_that_want_a_name_one_is_told_so(store, monkeypatch, links):
     with ThreadPoolExecutor(8) as pool:
         for name in map(str, range(20)):
             claim = ("claims", name)
-            told = list(
-                pool.map(lambda i: store.link_exclusively(("claims", f"by-{i}"), claim), range(8))  # noqa: B023
-            )
+            told = list(pool.map(partial(asks_for, store, claim), range(8)))
             assert sum(told) == 1
             assert store.read_bytes(*claim) == b"%d" % told.index(True)
     assert len(store.names("claims")) == 28
@@ -54,13 +58,13 @@ def test_a_name_that_could_not_be_written_is_free_again(store, monkeypatch):
     with monkeypatch.context() as broken:
         broken.setattr(os, "write", full)
         with pytest.raises(OSError, match="No space"):
-            store.link_exclusively(("claims", "by-me"), ("claims", "x"))
-    assert store.link_exclusively(("claims", "by-me"), ("claims", "x"))
+            store.link_exclusively(("claims", "by-me"), ("claims", "x"), LOCK)
+    assert store.link_exclusively(("claims", "by-me"), ("claims", "x"), LOCK)
 
 
 def test_a_file_that_is_not_there_gets_no_more_names(store):
     with pytest.raises(FileNotFoundError):
-        store.link_exclusively(("claims", "by-nobody"), ("claims", "x"))
+        store.link_exclusively(("claims", "by-nobody"), ("claims", "x"), LOCK)
 
 
 @pytest.mark.parametrize("lasting", [True, False])
