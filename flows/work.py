@@ -29,7 +29,10 @@ def score(model: Model, order: ScoringOrder) -> str:
 
 def compare(group: str, models: list[Model], order: ComparisonOrder) -> str:
     """The pairs of a tile, or, where no cells are named, the rankings of a group."""
-    with ended_after(order.minutes, comparison_log(Store(order.store), group).end):
+    log = comparison_log(Store(order.store), group)
+    if order.minutes is not None:  # so that last words are never those of an older try
+        log.add(f"{'comparing' if order.cells else 'ranking'} {len(models)} models")
+    with ended_after(order.minutes, log.end):
         if order.cells:
             from tasks.compare import compare_tile
 

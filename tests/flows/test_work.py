@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from flows.work import compare
 from infra.store import Store
-from tasks.log import Log
+from tasks.log import Log, comparison_log
+from tasks.settings import ComparisonOrder, Udr
 
 HANGS = """
 import sys, time, types
@@ -54,3 +56,13 @@ def test_what_hangs_ends_and_leaves_its_last_words(tmp_path: Path, where: str, w
     assert done.returncode == 1
     assert Log(store, folder, name).last_words == "not done within 0.005 minutes"
     assert b"in wait" in store.read_bytes(folder, name, "log.txt")
+
+
+def test_last_words_of_an_older_try_are_not_those_of_a_comparison_that_fails_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = comparison_log(Store(tmp_path), "group")
+    log.end("not done within 5 minutes", "here")
+    monkeypatch.setattr("tasks.ranking.rank_models", lambda *_: "ranked")
+    assert compare("group", [], ComparisonOrder(str(tmp_path), Udr(), minutes=5.0)) == "ranked"
+    assert log.last_words == ""
