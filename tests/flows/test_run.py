@@ -17,6 +17,7 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 from flows import run
 from flows.cli import main
 from infra.errors import WrongInput
+from infra.store import Store
 from infra.workers import Stopped
 from tests.flows.trained import made_up
 
@@ -65,6 +66,7 @@ def prefect_breaks(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[bool],
 
     def break_it(ended: bool) -> None:
         def engine(*given: object) -> None:
+            assert isinstance(given[1], Store), "and not its URI, which Prefect would keep"
             if ended:
                 given[-1].troubles = ["one trouble"]  # type: ignore[attr-defined]
             raise RuntimeError("no API") from ConnectError("nobody\nthere")

@@ -7,8 +7,11 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -177,3 +180,20 @@ def test_workers_elsewhere_find_a_store_that_was_named_from_here(
     place = Store("studies/mine")
     assert place.uri == str(tmp_path / "studies/mine")
     assert str(place) == "studies/mine", "people see what they typed"
+
+
+def test_a_full_disk_is_found_before_anything_begins(store, monkeypatch):
+    """Which takes an empty file, and none with something in it."""
+
+    def write(data):
+        if data:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    @contextmanager
+    def full(_):
+        yield SimpleNamespace(write=write)
+
+    fs = Mock(wraps=store.fs, open_output_stream=full, delete_file=lambda _: None)
+    monkeypatch.setattr(store, "fs", fs)
+    with pytest.raises(WrongInput, match="No space left on device"):
+        store.prepare()

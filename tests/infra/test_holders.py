@@ -332,6 +332,10 @@ def test_two_that_join_share_by_claims(store):
         assert not two.claim("models-a")
         one.release("models-a")
         assert two.claim("models-a") and not one.claim("models-a")
+        for name in ("models-c", "models-d"):  # one after the other, and each at once
+            assert two.claim(name)
+            two.release(name)
+            assert one.claim(name)
     assert store.names(CLAIMS) == []
 
 
