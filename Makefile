@@ -27,7 +27,7 @@ test-slow: $(READY) ## The tests that take minutes
 	$(BIN)/python -m pytest -m slow
 
 test-dashboard: $(READY) ## A browser starts a sweep and watches it (needs Chromium)
-	$(BIN)/python -m pytest -m slow tests/flows/test_dashboard.py
+	$(BIN)/python -m pytest -m slow tests/flows/dashboard/test_in_a_browser.py
 
 test-faults: $(READY) ## A study survives faults (needs PostgreSQL); TOLSTOY_INJECTIONS=30 TOLSTOY_SEED=...
 	$(BIN)/python -m pytest -m faults -s tests/campaign

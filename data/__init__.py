@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from data.base.pixels import Progress
+    from data.base.protocol import DataSet, Description, Source
     from data.official.published import Published
-    from data.pixels import Progress
-    from data.protocol import DataSet, Description, Source
 
-DATA_SETS: tuple[str, ...] = (
-    "dsprites",
-    "color_dsprites",
-    "noisy_dsprites",
-    "scream_dsprites",
-    "smallnorb",
-    "cars3d",
-    "shapes3d",
-    "mpi3d_toy",
-    "mpi3d_realistic",
-    "mpi3d_real",
-)
+
+@dataclass(frozen=True)
+class KnownDataSet:
+    """What is to be said of a data set: its title, and keys of tasks.citations.PAPERS."""
+
+    title: str
+    papers: tuple[str, ...]
+
+
+DATA_SETS: dict[str, KnownDataSet] = {
+    "dsprites": KnownDataSet("dSprites", ("matthey-2017",)),
+    "color_dsprites": KnownDataSet("Color-dSprites", ("matthey-2017", "locatello-2019")),
+    "noisy_dsprites": KnownDataSet("Noisy-dSprites", ("matthey-2017", "locatello-2019")),
+    "scream_dsprites": KnownDataSet("Scream-dSprites", ("matthey-2017", "locatello-2019")),
+    "smallnorb": KnownDataSet("SmallNORB", ("lecun-2004",)),
+    "cars3d": KnownDataSet("Cars3D", ("reed-2015",)),
+    "shapes3d": KnownDataSet("Shapes3D", ("burgess-kim-2018",)),
+    "mpi3d_toy": KnownDataSet("MPI3D toy", ("gondal-2019",)),
+    "mpi3d_realistic": KnownDataSet("MPI3D realistic", ("gondal-2019",)),
+    "mpi3d_real": KnownDataSet("MPI3D real", ("gondal-2019",)),
+}
 
 
 def sources(name: str) -> tuple[Source, ...]:

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from data import pixels
+from data.base import pixels
+from data.base.pixels import SIDE, Progress
+from data.base.protocol import Grid, Source
+from data.base.stored import StoredGrid
 from data.official import cars3d as official_cars
 from data.official.published import Blocks, OtherForm, Published, RemoteFile, files_named
-from data.pixels import SIDE, Progress
-from data.protocol import Grid, Source
-from data.stored import StoredGrid
 
 DESCRIPTION = Grid(
     name="cars3d",

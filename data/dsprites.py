@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from data import pixels
+from data.base import pixels
+from data.base.pixels import SIDE, Progress
+from data.base.protocol import Factors, Finite, Grid, Images, Places, Source
 from data.official import dsprites as official_dsprites
 from data.official.published import Published
-from data.pixels import SIDE, Progress
-from data.protocol import Factors, Finite, Grid, Images, Places, Source
 
 ORIENTATIONS, POSITIONS = 40, 32
 SCALES = np.linspace(0.5, 1, 6).astype(np.float32)
@@ -80,7 +80,7 @@ FILES: dict[Source, str] = {"redrawn": FILE, "official": PUBLISHED["official"].r
 
 def _everywhere(outline: NDArray[np.float32], scale: np.float32, orientation: int) -> Packed:
     """One outline at all positions: (1024, 512), position_y fastest."""
-    from data.polygons import fill_grid  # compiling takes a second that only a first use needs
+    from data.base.polygons import fill_grid  # compiling takes a second that only a first use needs
 
     rows = np.zeros((POSITIONS, POSITIONS, SIDE), np.uint64)
     fill_grid(*_vertices(outline, scale, orientation), rows)

@@ -7,11 +7,11 @@ https://github.com/rr-learning/disentanglement_dataset
 from collections.abc import Mapping
 from pathlib import Path
 
+from data.base.pixels import SIDE
+from data.base.protocol import Grid
+from data.base.stored import StoredGrid
 from data.official.published import Blocks, Published, RemoteFile
 from data.official.unpack import channels_first, npz_blocks
-from data.pixels import SIDE
-from data.protocol import Grid
-from data.stored import StoredGrid
 
 BASE = "https://storage.googleapis.com/disentanglement_dataset/Final_Dataset/"
 PICTURES = 1_036_800

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from data import mpi3d
+from data.base.pixels import Progress
+from data.base.protocol import Source
+from data.base.stored import StoredGrid
 from data.official.published import Published
-from data.pixels import Progress
-from data.protocol import Source
-from data.stored import StoredGrid
 
 DESCRIPTION = mpi3d.described("mpi3d_toy")
 SOURCES: tuple[Source, ...] = ("official",)

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from data import dsprites
-from data.pixels import Progress
-from data.protocol import DataSet, Factors, Grid, Images, Source
+from data.base.pixels import Progress
+from data.base.protocol import DataSet, Factors, Grid, Images, Source
 
 DESCRIPTION = replace(dsprites.DESCRIPTION, name="noisy_dsprites", channels=3, pictures=None)
 SOURCES: tuple[Source, ...] = ("redrawn",)

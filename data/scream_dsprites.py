@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data import dsprites
+from data.base.pixels import SIDE, Progress
+from data.base.protocol import DataSet, Factors, Grid, Images, Source
 from data.official.painting import THE_SCREAM
 from data.official.published import Published
-from data.pixels import SIDE, Progress
-from data.protocol import DataSet, Factors, Grid, Images, Source
 
 DESCRIPTION = replace(dsprites.DESCRIPTION, name="scream_dsprites", channels=3, pictures=None)
 SOURCES: tuple[Source, ...] = ("redrawn", "look-alike")
@@ -38,7 +38,9 @@ class ScreamDSprites(Grid):
 
         As in the study's own code the last row and the last column of the painting are never used.
         """
-        from data.compose import invert_patches  # compiling takes a moment that only training needs
+        from data.base.loops import (
+            invert_patches,  # compiling takes a moment that only training needs
+        )
 
         count, (_, height, width) = len(factors), self.picture.shape
         rows = stream.integers(height - SIDE, size=count)

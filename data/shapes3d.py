@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-from data import pixels
+from data.base import pixels
+from data.base.pixels import SIDE, Pixels, Progress
+from data.base.protocol import DataSet, Factors, Finite, Grid, Images, Places, Source
+from data.base.stored import StoredGrid
 from data.official.published import Blocks, Published, RemoteFile
 from data.official.unpack import channels_first, hdf5_blocks
-from data.pixels import SIDE, Pixels, Progress
-from data.protocol import DataSet, Factors, Finite, Grid, Images, Places, Source
-from data.stored import StoredGrid
 
 DESCRIPTION = Grid(
     name="shapes3d",

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from data import pixels
+from data.base import pixels
+from data.base.pixels import SIDE, Pixels, Progress, as_floats
+from data.base.protocol import Factors, Finite, Grid, Images, Places, Source
 from data.official import smallnorb as official_norb
 from data.official.published import Blocks, Published, RemoteFile
 from data.official.smallnorb import GRID, TESTING, TRAINING
-from data.pixels import SIDE, Pixels, Progress, as_floats
-from data.protocol import Factors, Finite, Grid, Images, Places, Source
 
 BASE = "https://cs.nyu.edu/~ylclab/data/norb-v1.0-small/"
 CATEGORIES, INSTANCES, ELEVATIONS, AZIMUTHS, LIGHTINGS = GRID

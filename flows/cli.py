@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from cyclopts import App, CycloptsError, Parameter
 
-from flows.data_commands import DataDir, Json, data_app, use_folder
+from flows.commands.data import DataDir, Json, data_app, use_folder
 from infra.errors import WrongInput, one_of
 from infra.runtime import quieten
 
@@ -49,16 +49,18 @@ def plan(
 
     Example: tolstoy plan locatello-2019 --set seeds=5
     """
-    from flows.console import print_plan
-    from flows.estimate import estimate
-    from flows.spec import read_study
-    from flows.survey import check_store, planned_study, survey
+    from flows.commands.bar import preparing
+    from flows.commands.estimate import estimate
+    from flows.commands.text import print_plan
     from infra.store import Store
+    from tasks.study.reading import read_study
+    from tasks.study.stored import check_store, planned_study
+    from tasks.study.survey import survey
 
     use_folder(data_dir)
     study = read_study(spec, set_)
     place = Store(store or f"studies/{study.name}")
-    study, missing = planned_study(study, place)
+    study, missing = planned_study(study, place, preparing)
     if place.exists():
         check_store(study, place)
     found = survey(study, place)
@@ -85,8 +87,8 @@ def run(
 
     Example: tolstoy run smoke --store /tmp/smoke
     """
-    from flows.run import run_study
-    from flows.spec import read_study
+    from flows.commands.run import run_study
+    from tasks.study.reading import read_study
 
     if workers is not None and workers < 1:
         raise WrongInput("--workers", workers, "a number from 1")
@@ -111,14 +113,14 @@ def status(
 
     Example: tolstoy status studies/smoke --watch
     """
-    from flows.status import look, print_status
+    from flows.commands.status import look, print_status
     from infra.store import Store
 
     if every is not None and not (watch and every > 0):
         accepted = "seconds above 0" if watch else "nothing, except with --watch"
         raise WrongInput("--every", every, accepted)
     if watch:
-        from flows.watch import watch as watch_store
+        from flows.commands.watch import watch as watch_store
 
         return watch_store(Store(store), every or 5.0, json)
     return print_status(look(Store(store)), json)
@@ -130,9 +132,9 @@ def report(store: str, /) -> int:
 
     Example: tolstoy report studies/smoke
     """
-    from flows.survey import stored_study
     from infra.store import Store
     from tasks.report.page import write_report
+    from tasks.study.stored import stored_study
 
     place = Store(store)
     study = stored_study(place)
@@ -155,7 +157,7 @@ def show(
 
     Example: tolstoy show 3f2a --gif
     """
-    from flows.show import show_model
+    from flows.commands.show import show_model
 
     return show_model(model_id, store, out, gif, json)
 
@@ -179,10 +181,10 @@ def score(
 
     Example: tolstoy score codes.npz --metrics mig,sap
     """
-    from flows.score_file import score_file
+    from flows.commands.score import score_file
     from metrics import METRICS
 
-    names = METRICS if metrics is None else tuple(metrics.split(","))
+    names = tuple(METRICS) if metrics is None else tuple(metrics.split(","))
     return score_file(file, names, seed, repeat, out, plot, parts, json)
 
 
@@ -213,8 +215,8 @@ def rank(
 
     Example: tolstoy rank studies/smoke --pool cell; tolstoy rank codes.npz --similarity spearman
     """
-    from flows.rank import Ranking
-    from flows.rank import rank as rank_place
+    from flows.commands.rank import Ranking
+    from flows.commands.rank import rank as rank_place
 
     return rank_place(place, Ranking(pool, similarity, p, data, top, plot, json), ray)
 
@@ -228,7 +230,7 @@ def cite(
 
     Example: tolstoy cite studies/smoke; tolstoy cite factor_vae dci shapes3d
     """
-    from flows.cite import cite as print_references
+    from flows.commands.cite import cite as print_references
 
     return print_references(what, json)
 
@@ -247,7 +249,7 @@ def doctor(
 
     Example: tolstoy doctor --store studies/smoke
     """
-    from flows.doctor.examine import examine
+    from flows.commands.doctor.examine import examine
 
     return examine(store, deep, use_folder(data_dir), json)
 
@@ -278,9 +280,9 @@ def serve(
 
     Example: tolstoy serve --port 4300 --cron "0 2 * * *" --preset mini
     """
-    from flows.serve import Serving
-    from flows.serve import serve as serve_until_told
-    from flows.served import Served
+    from flows.commands.serve import Serving
+    from flows.commands.serve import serve as serve_until_told
+    from flows.dashboard.limits import Served
 
     use_folder(data_dir)
     served = Served(studies=studies, ray=ray, workers=workers, allow_data=allow_data)
@@ -301,8 +303,8 @@ def bench(
 
     Example: tolstoy bench orchestration --size 1200; tolstoy bench metrics --experiment noise
     """
-    from flows.console import print_bench, print_experiment
-    from tests.benchmarks import BENCHMARKS, measure
+    from flows.benchmarks import BENCHMARKS, measure
+    from flows.commands.text import print_bench, print_experiment
 
     if name not in BENCHMARKS:
         raise WrongInput("bench", name, one_of(BENCHMARKS, name))

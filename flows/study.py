@@ -17,21 +17,20 @@ from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from flows.artifacts import Shown, on_the_dashboard
+from flows.commands.report import renewed_report
+from flows.dashboard.crashed_runs import close_stale_runs, settle_tasks
+from flows.dashboard.limits import Served
+from flows.dashboard.page import Shown, on_the_dashboard
+from flows.driver import Sweep
 from flows.progress import shown
-from flows.reporting import renewed_report
-from flows.served import Served
-from flows.spec import Study
-from flows.stale import close_stale_runs, settle_tasks
-from flows.survey import survey
-from flows.sweep import Sweep
 from flows.work import Work
+from infra.drivers.lock import Holder
 from infra.errors import WrongInput
-from infra.holders import Holder
 from infra.store import Store
 from infra.workers import Stopped, Workers, running_workers, stopped_by_signals
 from tasks.data_sets import load
-from tasks.settings import DataChoice
+from tasks.study.spec import DataChoice, Study
+from tasks.study.survey import survey
 
 FEEDERS: Any = ThreadPoolTaskRunner(max_workers=1024)  # threads that wait for Ray's workers
 

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from infra.store import Store
 from infra.time_limit import ended_after
 from tasks.log import comparison_log, model_log
-from tasks.settings import ComparisonOrder, Model, PerModel, ScoringOrder, TrainingOrder
+from tasks.orders import ComparisonOrder, ScoringOrder, TrainingOrder
+from tasks.study.model import Model
+from tasks.study.spec import PerModel
 
 
 def train(model: Model, order: TrainingOrder) -> str:
@@ -37,7 +39,7 @@ def compare(group: str, models: list[Model], order: ComparisonOrder) -> str:
             from tasks.compare import compare_tile
 
             return compare_tile(models, order)
-        from tasks.ranking import rank_models
+        from tasks.rank import rank_models
 
         return rank_models(group, models, order)
 

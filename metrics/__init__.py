@@ -1,29 +1,62 @@
 """Scores of a representation: functions of arrays, one file per metric.
 
-Adding a metric is one file, metrics/<name>.py with NEEDS and evaluate(), and one line here. This
-module imports nothing, so that a command line may list the metrics without waiting for numpy.
+Adding a metric is one file, metrics/NAME.py with NEEDS and evaluate(), and one line here. This
+module imports nothing heavy, so that a command line may list the metrics without waiting for numpy.
 """
 
-METRICS: tuple[str, ...] = (
-    "beta_vae",
-    "factor_vae",
-    "rf_vae",
-    "irs",
-    "dci",
-    "dci_lasso",
-    "dci_forest",
-    "explicitness",
-    "sap",
-    "mig",
-    "mig_sup",
-    "jemmig",
-    "modularity",
-    "dcimig",
-    "downstream_logistic",
-    "downstream_trees",
-    "fairness",
-    "unsupervised",
-)
+from dataclasses import dataclass
+from typing import Literal
 
-# Of latents of two models, for UDR: metrics/similarity_<name>.py, and a line here.
-SIMILARITIES: tuple[str, ...] = ("lasso", "lasso_cv", "spearman")
+Better = Literal["more", "less", "neither"]
+Kind = Literal["disentanglement", "task", "unsupervised"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What is to be said of a metric: `better` says which values of its headline are good."""
+
+    title: str
+    paper: str  # a key of tasks.citations.PAPERS
+    better: Better
+    kind: Kind = "disentanglement"
+
+
+METRICS: dict[str, Metric] = {
+    "beta_vae": Metric("BetaVAE score", "higgins-2017", better="more"),
+    "factor_vae": Metric("FactorVAE score", "kim-2018", better="more"),
+    "rf_vae": Metric("RF-VAE score", "kim-2019", better="more"),
+    "irs": Metric("IRS", "suter-2019", better="more"),
+    "dci": Metric("DCI disentanglement", "eastwood-2018", better="more"),
+    "dci_lasso": Metric("DCI, lasso", "eastwood-2018", better="more"),
+    "dci_forest": Metric("DCI, random forest", "eastwood-2018", better="more"),
+    "explicitness": Metric("Explicitness", "ridgeway-2018", better="more"),
+    "sap": Metric("SAP", "kumar-2018", better="more"),
+    "mig": Metric("MIG", "chen-2018", better="more"),
+    "mig_sup": Metric("MIG-sup", "li-2020", better="more"),
+    "jemmig": Metric("JEMMIG", "do-2020", better="less"),
+    "modularity": Metric("Modularity", "ridgeway-2018", better="more"),
+    "dcimig": Metric("DCIMIG", "sepliarskaia-2020", better="more"),
+    "downstream_logistic": Metric(
+        "Downstream, logistic", "locatello-2019", better="more", kind="task"
+    ),
+    "downstream_trees": Metric("Downstream, trees", "locatello-2019", better="more", kind="task"),
+    "fairness": Metric("Unfairness", "locatello-2019b", better="less", kind="task"),
+    "unsupervised": Metric(
+        "Total correlation", "locatello-2019", better="neither", kind="unsupervised"
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """How latents of two models are compared for UDR: metrics/udr/NAME.py."""
+
+    title: str
+    paper: str
+
+
+SIMILARITIES: dict[str, Similarity] = {
+    "lasso": Similarity("lasso", "duan-2020"),
+    "lasso_cv": Similarity("lasso_cv", "duan-2020"),
+    "spearman": Similarity("spearman", "duan-2020"),
+}

@@ -25,9 +25,9 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.arrays import Factors, numbers, whole_numbers
+from metrics.base.arrays import Factors, numbers, whole_numbers
+from metrics.base.inputs import Inputs, Pairs, Score
 from metrics.factor_vae import calibrated, per_factor
-from metrics.inputs import Inputs, Pairs, Score
 
 NEEDS = frozenset({"pairs"})
 

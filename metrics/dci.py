@@ -4,11 +4,11 @@ For every factor, boosted trees learn to tell the factor's value from all latent
 importance for that factor is the share of the fall in squared error that its splits bring. The
 score is disentanglement: 1 where each latent is important for one factor only, 0 where for all
 alike. Parts give completeness (1 where each factor needs one latent only;
-metrics/dci_scores.py has both formulas) and informativeness, here the trees' accuracy.
+base/dci_scores.py has both formulas) and informativeness, here the trees' accuracy.
 
 Paper: Locatello et al. 2019, appendix C, and its released code, after Eastwood & Williams 2018:
 scikit-learn's boosted trees with default settings, 10,000 rows to train and 5,000 to test.
-metrics/boosting.py has the same trees. Family: predictor. Property: modularity.
+metrics/compiled/boosting.py has the same trees. Family: predictor. Property: modularity.
 
 Choices: a seed decides between splits that are equally good by two latents (the released code
 leaves the draw open; scores move by some thousandths). The released mean of completeness is
@@ -25,17 +25,17 @@ latent of a smaller range counts as dead. A value that is absent from training i
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.arrays import Codes, Factors
-from metrics.dci_scores import importance_scores
-from metrics.inputs import Inputs, Score
-from metrics.predictors import check_tables
-from metrics.trees import Classifier
+from metrics.base.arrays import Codes, Factors
+from metrics.base.dci_scores import importance_scores
+from metrics.base.inputs import Inputs, Score
+from metrics.base.predictors import check_tables
+from metrics.base.trees import Classifier
 
 NEEDS = frozenset({"table", "test_table"})
 
 
 def dci(inputs: Inputs) -> list[Score]:
-    """Disentanglement ("score") and the parts of metrics/dci_scores.py; accuracy, also per factor,
+    """Disentanglement ("score") and the parts of base/dci_scores.py; accuracy, also per factor,
     is "informativeness_train" and "informativeness_test"."""
     tables = check_tables(inputs.codes, inputs.factors, *inputs.test_table())
     scores = importance_scores(importances(inputs.boosted))

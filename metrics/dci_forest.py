@@ -4,7 +4,7 @@ For every factor, a random forest predicts the factor from all latents. A latent
 that factor is the share of the fall in squared error that its splits bring. The score is
 disentanglement: 1 where each latent is important for one factor only, 0 where for all alike. Parts
 give completeness (1 where each factor needs one latent only) and informativeness (how small the
-error is); metrics/dci_scores.py has their formulas.
+error is); metrics/base/dci_scores.py has their formulas.
 
 Paper: Eastwood & Williams 2018, "A framework for the quantitative evaluation of disentangled
 representations", sections 2 and 4.3: forests of 10 regression trees, of the depth with the lowest
@@ -26,9 +26,9 @@ the latents, which change the score a little; their scale and shift do not.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.dci_scores import Fit, Predict, regressor_scores, regressors
-from metrics.inputs import Inputs, Score
-from metrics.predictors import SEEDS
+from metrics.base.dci_scores import Fit, Predict, regressor_scores, regressors
+from metrics.base.inputs import Inputs, Score
+from metrics.base.predictors import SEEDS
 
 NEEDS = frozenset({"table", "test_table"})
 TREES = 10
@@ -42,7 +42,7 @@ def dci_forest(
     test_factors: ArrayLike,
     rng: np.random.Generator,
 ) -> list[Score]:
-    """Disentanglement ("score") and the parts that metrics/dci_scores.py names.
+    """Disentanglement ("score") and the parts that metrics/base/dci_scores.py names.
 
     `rng` draws one seed, the same for all forests, then the validation rows.
     """

@@ -4,7 +4,7 @@ For every factor, a linear regression with an L1 penalty predicts the factor fro
 size of a latent's coefficient is its importance for that factor. The score is disentanglement:
 1 where each latent is important for one factor only, 0 where for all alike. Parts give
 completeness (1 where each factor needs one latent only) and informativeness (how small the error
-is); metrics/dci_scores.py has their formulas.
+is); metrics/base/dci_scores.py has their formulas.
 
 Paper: Eastwood & Williams 2018, "A framework for the quantitative evaluation of disentangled
 representations", sections 2 and 4.3: inputs and targets with mean 0 and variance 1, importance |W|,
@@ -27,8 +27,8 @@ rounding and count as 0.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.dci_scores import Predict, regressor_scores, regressors
-from metrics.inputs import Inputs, Score
+from metrics.base.dci_scores import Predict, regressor_scores, regressors
+from metrics.base.inputs import Inputs, Score
 
 NEEDS = frozenset({"table", "test_table"})
 PENALTIES = np.logspace(0, -3, 100)
@@ -42,7 +42,7 @@ def dci_lasso(
     test_factors: ArrayLike,
     rng: np.random.Generator,
 ) -> list[Score]:
-    """Disentanglement ("score") and the parts that metrics/dci_scores.py names.
+    """Disentanglement ("score") and the parts that metrics/base/dci_scores.py names.
 
     `rng` draws the validation rows.
     """
@@ -67,7 +67,7 @@ def _lassos(
     codes: NDArray[np.float64], target: NDArray[np.float64], penalties: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Coefficients (latents, penalties) and intercepts (penalties,)."""
-    from metrics.lasso import lasso  # numba, which a list of metrics does not need
+    from metrics.compiled.lasso import lasso  # numba, which a list of metrics does not need
 
     mean, target_mean = codes.mean(axis=0), target.mean()
     centred, rows = codes - mean, len(codes)

@@ -1,11 +1,11 @@
 """Downstream task by logistic regression: how well, and from how few points, a linear model learns.
 
 The mean over factors of the accuracy with which a cross-validated multinomial logistic regression
-tells a factor's value on the test rows; metrics/downstream.py has training sizes and parts, with
+tells a factor's value on the test rows; base/downstream.py has training sizes and parts, with
 the statistical efficiency. Chance is the share of the most frequent value.
 
 Paper: Locatello et al. 2019, section 5.5 and appendix C. As in its released code, the classifier is
-that of scikit-learn's LogisticRegressionCV(Cs=10, cv=KFold(5)): metrics/logistic.py computes it,
+that of scikit-learn's LogisticRegressionCV(Cs=10, cv=KFold(5)): compiled/logistic.py computes it,
 quicker. Family: predictor. Property: explicitness.
 
 Conventions: latents are not standardised, as in the released code, so that the ridge penalty and
@@ -16,16 +16,19 @@ conventions are those of the two files named.
 
 import numpy as np
 
-from metrics.downstream import downstream
-from metrics.inputs import Inputs, Score
-from metrics.predictors import check_tables
+from metrics.base.downstream import downstream
+from metrics.base.inputs import Inputs, Score
+from metrics.base.predictors import check_tables
 
 NEEDS = frozenset({"table", "test_table"})
 
 
 def evaluate(inputs: Inputs, rng: np.random.Generator) -> list[Score]:
     """Draws nothing."""
-    from metrics.logistic import Logistic, learn  # numba, which a list of metrics does not need
+    from metrics.compiled.logistic import (  # numba, which a list of metrics does not need
+        Logistic,
+        learn,
+    )
 
     tables = check_tables(inputs.codes, inputs.factors, *inputs.test_table())
 

@@ -1,27 +1,27 @@
 """Downstream task by boosted trees: how well, and from how few points, a nonlinear model learns.
 
 The mean over factors of the accuracy with which gradient boosted trees tell a factor's value on the
-test rows; metrics/downstream.py has training sizes and parts, with the statistical efficiency.
+test rows; metrics/base/downstream.py has training sizes and parts, with the statistical efficiency.
 Chance is the share of the most frequent value.
 
 Paper: Locatello et al. 2019, section 5.5 and appendix C. As in its released code, the classifier is
-that of scikit-learn's GradientBoostingClassifier() with default settings; metrics/boosting.py has
+that of scikit-learn's GradientBoostingClassifier() with default settings; compiled/boosting.py has
 the same trees. Family: predictor. Property: explicitness.
 
 Choice: those that learn from the whole table are the trees of DCI and fairness, learned once; all
 have the inputs' seed, which decides between equally good splits. Conventions: values closer than
 1e-7 count as equal, as in scikit-learn. Constant latents tell nothing: the most frequent value of
-the training rows is told. The other conventions are those of metrics/downstream.py.
+the training rows is told. The other conventions are those of metrics/base/downstream.py.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from metrics.downstream import downstream
-from metrics.inputs import Inputs, Score
-from metrics.predictors import check_tables
-from metrics.trees import Classifier, learn
+from metrics.base.downstream import downstream
+from metrics.base.inputs import Inputs, Score
+from metrics.base.predictors import check_tables
+from metrics.base.trees import Classifier, learn
 
 NEEDS = frozenset({"table", "test_table"})
 

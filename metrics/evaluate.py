@@ -11,7 +11,7 @@ from typing import Protocol, cast
 import numpy as np
 
 from metrics import METRICS
-from metrics.inputs import Inputs, Score
+from metrics.base.inputs import Inputs, Score
 
 
 class Metric(Protocol):

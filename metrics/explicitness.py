@@ -22,8 +22,8 @@ stay as they are. Constant latents tell nothing.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.inputs import Inputs, Score
-from metrics.predictors import check_tables, quiet, standardised
+from metrics.base.inputs import Inputs, Score
+from metrics.base.predictors import check_tables, quiet, standardised
 
 NEEDS = frozenset({"table", "test_table"})
 GUESS = 0.5

@@ -20,8 +20,8 @@ With one factor, where guessing is always right, the calibrated score is 0.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.arrays import Factors, numbers
-from metrics.inputs import Groups, Inputs, Score, check_groups
+from metrics.base.arrays import Factors, numbers
+from metrics.base.inputs import Groups, Inputs, Score, check_groups
 
 NEEDS = frozenset({"table", "groups"})
 

@@ -32,9 +32,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.arrays import Codes, numbers, whole_numbers
-from metrics.inputs import Inputs, Score
-from metrics.trees import Classifier
+from metrics.base.arrays import Codes, numbers, whole_numbers
+from metrics.base.inputs import Inputs, Score
+from metrics.base.trees import Classifier
 
 NEEDS = frozenset({"table", "interventions"})
 STEPS: Mapping[str, Callable[..., Any]] = {"mean": np.mean, "max": np.max}

@@ -24,8 +24,8 @@ other: its 99th percentile is below the largest deviation, so that noise scores 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.arrays import check
-from metrics.inputs import Inputs, Score
+from metrics.base.arrays import check
+from metrics.base.inputs import Inputs, Score
 
 NEEDS = frozenset({"table"})
 

@@ -25,9 +25,9 @@ With one bin and a factor with one value, the normalised one is 0.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.arrays import Factors, check
-from metrics.information import discretise, entropy, mutual_information
-from metrics.inputs import BINS, Inputs, Score
+from metrics.base.arrays import Factors, check
+from metrics.base.information import discretise, entropy, mutual_information
+from metrics.base.inputs import BINS, Inputs, Score
 
 NEEDS = frozenset({"table"})
 

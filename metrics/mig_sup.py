@@ -16,9 +16,9 @@ one factor only, the second largest is 0.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.arrays import Factors, check
-from metrics.information import discretise, entropy, mutual_information
-from metrics.inputs import Inputs, Score
+from metrics.base.arrays import Factors, check
+from metrics.base.information import discretise, entropy, mutual_information
+from metrics.base.inputs import Inputs, Score
 
 NEEDS = frozenset({"table"})
 

@@ -19,9 +19,9 @@ factors. With one factor only, a latent that knows of it has modularity 1.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.arrays import check
-from metrics.information import discretise, mutual_information
-from metrics.inputs import Inputs, Score
+from metrics.base.arrays import check
+from metrics.base.information import discretise, mutual_information
+from metrics.base.inputs import Inputs, Score
 
 NEEDS = frozenset({"table"})
 

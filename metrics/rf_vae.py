@@ -19,8 +19,8 @@ value, lowers the score of a perfect representation.
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metrics.base.inputs import Groups, Inputs, Score
 from metrics.factor_vae import majority_vote
-from metrics.inputs import Groups, Inputs, Score
 
 NEEDS = frozenset({"table", "variations"})
 

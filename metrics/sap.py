@@ -21,8 +21,8 @@ divided down to that size, as the solver fails far beyond.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.inputs import Inputs, Score
-from metrics.predictors import SEEDS, check_tables, quiet
+from metrics.base.inputs import Inputs, Score
+from metrics.base.predictors import SEEDS, check_tables, quiet
 
 NEEDS = frozenset({"table", "test_table"})
 LARGE = 1e6

@@ -15,16 +15,16 @@ informative (Duan et al. 2020, equation 3). Family: unsupervised. Property: inde
 Conventions: a constant latent changes no correlation; in the average mutual information it counts,
 with 0. Few points overstate mutual information: two independent Gaussian latents come out at 0.015
 with 10,000. Latents that determine each other give a large total correlation, not an infinite one
-(see metrics/gaussians.py). With one latent, or one point, there is nothing to correlate: 0.
+(see metrics/base/gaussians.py). With one latent, or one point, there is nothing to correlate: 0.
 """
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics import gaussians
-from metrics.arrays import numbers
-from metrics.information import discretise, mutual_information
-from metrics.inputs import BINS, Inputs, Score
+from metrics.base import gaussians
+from metrics.base.arrays import numbers
+from metrics.base.information import discretise, mutual_information
+from metrics.base.inputs import BINS, Inputs, Score
 
 NEEDS = frozenset({"posterior"})
 INFORMATIVE = 0.01  # nats

@@ -1,21 +1,33 @@
-"""The objectives. models/<name>.py holds what is peculiar to one; adding one adds its line here."""
+"""The methods: models/NAME.py holds an objective; adding one is that file and one line here."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # torch takes a second to import; names must not
     from models.objective import Objective
 
-METHODS: tuple[str, ...] = (
-    "beta_vae",
-    "annealed_vae",
-    "factor_vae",
-    "dip_vae_i",
-    "dip_vae_ii",
-    "beta_tcvae",
-)
+
+@dataclass(frozen=True)
+class Method:
+    """What is to be said of a method; `strengths` are those that the study of 2019 sweeps."""
+
+    title: str
+    symbol: str  # of its strength
+    paper: str  # a key of tasks.citations.PAPERS
+    strengths: tuple[float, ...]
+
+
+METHODS: dict[str, Method] = {
+    "beta_vae": Method("β-VAE", "β", "higgins-2017", strengths=(1, 2, 4, 6, 8, 16)),
+    "annealed_vae": Method("AnnealedVAE", "C", "burgess-2017", strengths=(5, 10, 25, 50, 75, 100)),
+    "factor_vae": Method("FactorVAE", "γ", "kim-2018", strengths=(10, 20, 30, 40, 50, 100)),
+    "dip_vae_i": Method("DIP-VAE-I", "λ", "kumar-2018", strengths=(1, 2, 5, 10, 20, 50)),
+    "dip_vae_ii": Method("DIP-VAE-II", "λ", "kumar-2018", strengths=(1, 2, 5, 10, 20, 50)),
+    "beta_tcvae": Method("β-TCVAE", "β", "chen-2018", strengths=(1, 2, 4, 6, 8, 10)),
+}
 
 
 def build_objective(method: str, strength: float, latents: int) -> Objective:

@@ -17,9 +17,6 @@ GAMMA, ANNEALING_STEPS = 1000.0, 100_000  # Table 3
 
 
 class AnnealedVAE(Objective):
-    symbol = "C"
-    paper_strengths = (5, 10, 25, 50, 75, 100)
-
     def capacity(self, step: int) -> float:
         """C in nats at a step, counted from 0."""
         return self.strength * min(1.0, step / ANNEALING_STEPS)

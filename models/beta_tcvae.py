@@ -14,9 +14,6 @@ from models.objective import Code, Objective, Penalty
 
 
 class BetaTCVAE(Objective):
-    symbol = "β"
-    paper_strengths = (1, 2, 4, 6, 8, 10)
-
     def penalty(self, code: Code, step: int, generator: torch.Generator) -> Penalty:
         return Penalty(code.kl.sum() + (self.strength - 1) * total_correlation(code))
 

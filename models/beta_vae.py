@@ -11,9 +11,6 @@ from models.objective import Code, Objective, Penalty
 
 
 class BetaVAE(Objective):
-    symbol = "β"
-    paper_strengths = (1, 2, 4, 6, 8, 16)
-
     def penalty(self, code: Code, step: int, generator: torch.Generator) -> Penalty:
         return Penalty(self.strength * code.kl.sum())
 

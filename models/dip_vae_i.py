@@ -16,9 +16,6 @@ DIAGONAL = 10  # λ_d / λ_od
 
 
 class DIPVAEI(Objective):
-    symbol = "λ"
-    paper_strengths = (1, 2, 5, 10, 20, 50)
-
     def penalty(self, code: Code, step: int, generator: torch.Generator) -> Penalty:
         means = covariance(code.mean)
         distance = distance_to_identity(means, self.strength, DIAGONAL * self.strength)

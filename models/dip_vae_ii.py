@@ -17,9 +17,6 @@ DIAGONAL = 1  # λ_d / λ_od
 
 
 class DIPVAEII(Objective):
-    symbol = "λ"
-    paper_strengths = (1, 2, 5, 10, 20, 50)
-
     def penalty(self, code: Code, step: int, generator: torch.Generator) -> Penalty:
         latents = code.logvar.exp().mean(0).diag() + covariance(code.mean)
         distance = distance_to_identity(latents, self.strength, DIAGONAL * self.strength)

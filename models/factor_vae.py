@@ -19,9 +19,6 @@ WIDTH, HIDDEN_LAYERS, SLOPE = 1000, 6, 0.2  # Duan et al. 2020, Table 6b; the re
 
 
 class FactorVAE(Objective):
-    symbol = "γ"
-    paper_strengths = (10, 20, 30, 40, 50, 100)
-
     def __init__(self, strength: float, latents: int) -> None:
         super().__init__(strength, latents)
         layers: list[nn.Module] = []

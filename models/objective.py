@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -30,8 +29,6 @@ class Penalty:
 class Objective(nn.Module):
     """Base of all objectives. A subclass has its own file and a line in `models.METHODS`."""
 
-    symbol: ClassVar[str]
-    paper_strengths: ClassVar[tuple[float, ...]]
     fast = True  # whether layers of its own are computed as models/fast.py does
 
     def __init__(self, strength: float, latents: int) -> None:

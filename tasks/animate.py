@@ -9,7 +9,7 @@ import numpy as np
 from infra.pictures import grid_gif
 from infra.store import Store
 from models.representation import traversed
-from tasks.settings import Model
+from tasks.study.model import Model
 from tasks.train import load_model
 
 FRAMES = 16  # from one end to the other; the way back shows them again

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from infra.store import Store, table_of
 from infra.tables import KEYS
 from metrics.udr import Prepared, compare, compare_both, prepare
-from tasks.pairing import (
+from tasks.orders import ComparisonOrder
+from tasks.study.model import Model
+from tasks.study.pair_parts import (
     NOTHING,
     Held,
     PairPart,
@@ -22,7 +24,7 @@ from tasks.pairing import (
     tiles,
     wanted_parts,
 )
-from tasks.settings import ComparisonOrder, Model, Udr
+from tasks.study.spec import Udr
 
 COMPARED = "compared"
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from data.pixels import Progress
-from data.protocol import DataSet, Factors
+from data.base.pixels import Progress
+from data.base.protocol import DataSet, Factors
 from infra.errors import WrongInput
 from infra.pictures import grid_png
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infra.errors import WrongInput
+from metrics.base.information import entropy
+from metrics.base.inputs import Inputs
 from metrics.evaluate import metric
-from metrics.information import entropy
-from metrics.inputs import Inputs
 from tasks.streams import stream
 
 Matrix = NDArray[np.float64]

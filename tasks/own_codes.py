@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from data.base.reading import reading
 from data.own import hdf5, npy
-from data.reading import reading
 from infra.errors import WrongInput
-from metrics.arrays import numbers, whole_numbers
+from metrics.base.arrays import numbers, whole_numbers
 
 NAMES = ("codes", "factors", "factor_names")
 READABLE = "an .npz, .h5, .hdf5 or .parquet file with codes and factors"

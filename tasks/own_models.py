@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from data.reading import reading
+from data.base.reading import reading
 from infra.errors import WrongInput
-from metrics.arrays import numbers
+from metrics.base.arrays import numbers
 from tasks.own_codes import halves, hdf5_file, npz
 
 NAMES = ("codes", "kl", "names")

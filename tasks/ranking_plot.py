@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from infra.errors import WrongInput
 from metrics.udr import similarity_matrix
-from tasks.report.names import method_name, symbol
+from tasks.report.words import method_name, symbol
 
 GAP = 0.8  # between two methods, in widths of a strength
 SPREAD = 0.3  # of the dots of a strength, to either side

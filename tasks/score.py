@@ -12,19 +12,21 @@ import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
-from data.protocol import DataSet, Finite
+from data.base.protocol import DataSet, Finite
 from infra.store import Store
+from metrics.base.gaussians import sample
+from metrics.base.inputs import INTERVENED, Groups, Inputs, Pairs, Score
+from metrics.base.predictors import SEEDS
 from metrics.evaluate import evaluate, needs, reads_factors
-from metrics.gaussians import sample
-from metrics.inputs import INTERVENED, Groups, Inputs, Pairs, Score
-from metrics.predictors import SEEDS
 from models.architecture import VAE
 from models.blank import encode_all
 from models.representation import encode, reconstruction_losses
 from tasks.data_sets import load
 from tasks.log import model_log
-from tasks.settings import Metrics, Model, ScoringOrder, images_per_model
+from tasks.orders import ScoringOrder
 from tasks.streams import stream
+from tasks.study.model import Model
+from tasks.study.spec import Metrics, images_per_model
 from tasks.train import load_model
 
 COLUMNS = ("metric", "part", "factor", "value", "reason", "seconds", "stream")

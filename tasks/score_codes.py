@@ -8,14 +8,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from metrics.arrays import Codes, Factors
+from metrics.base.arrays import Codes, Factors
+from metrics.base.inputs import INTERVENED, Inputs, Score
+from metrics.base.predictors import SEEDS
+from metrics.base.rows import table_groups, table_interventions, table_pairs, table_variations
 from metrics.evaluate import evaluate, needs
-from metrics.inputs import INTERVENED, Inputs, Score
-from metrics.predictors import SEEDS
-from metrics.tables import table_groups, table_interventions, table_pairs, table_variations
 from tasks.own_codes import OwnCodes
-from tasks.settings import Metrics
 from tasks.streams import stream
+from tasks.study.spec import Metrics
 
 Rows: TypeAlias = tuple[Codes, Factors]
 

@@ -16,7 +16,7 @@ from safetensors.torch import load as load_weights
 from safetensors.torch import save as save_weights
 
 import models
-from data.protocol import DataSet
+from data.base.protocol import DataSet
 from infra.files import no_room
 from infra.store import Store
 from models.architecture import VAE
@@ -25,9 +25,10 @@ from models.training import CurvePoint, Diverged, Recipe, Training, fit
 from tasks.checkpoints import Checkpoints
 from tasks.data_sets import load, probe_images
 from tasks.log import model_log
-from tasks.outcome import outcome_of, write_outcome
-from tasks.settings import Model, TrainingOrder
+from tasks.model_row import outcome_of, write_outcome
+from tasks.orders import TrainingOrder
 from tasks.streams import entropy, stream
+from tasks.study.model import Model
 
 SHOWN = 8  # images in the picture of reconstructions
 

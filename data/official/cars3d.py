@@ -16,9 +16,9 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
+from data.base.pixels import SIDE, Pixels
 from data.official.shrink import shrunk
 from data.official.unpack import reading
-from data.pixels import SIDE, Pixels
 from infra.errors import WrongInput
 
 OBJECTS, ELEVATIONS, AZIMUTHS = 183, 4, 24

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
+from data.base.pixels import SIDE, Pixels
 from data.official.published import OtherForm, Published, RemoteFile, files_named
 from data.official.unpack import ROWS, hdf5_blocks, npz_blocks
-from data.pixels import SIDE, Pixels
 from infra.errors import WrongInput
 
 NAME = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64"

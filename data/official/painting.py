@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+from data.base.pixels import Pixels
 from data.official.published import Published, RemoteFile
-from data.pixels import Pixels
 from infra.errors import WrongInput
 
 NAME = "The_Scream.jpg"

@@ -1,7 +1,7 @@
 """Data sets whose pictures come from files that their authors publish.
 
 Such a file is downloaded, or taken where the user already has it; its checksum is compared, then
-its pictures are written once into the form that the processes of a machine map (data/pixels.py).
+its pictures are written once into the form that the processes of a machine map (data.base.pixels).
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from data import pixels
-from data.cache import locked, writing_to
+from data.base import pixels
+from data.base.cache import locked, writing_to
+from data.base.pixels import Pixels
 from data.official.download import RemoteFile, Tell, download, has_checksum
 from data.official.unpack import reading
-from data.pixels import Pixels
 from infra.errors import WrongInput
 
 __all__ = ["OtherForm", "Published", "RemoteFile", "Tell", "files_named"]

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from data.pixels import Pixels
+from data.base.pixels import Pixels
 
 
 def shrunk(pictures: Pixels) -> Pixels:
     """(n, rows, columns) or (n, rows, columns, 3) as (n, channels, 64, 64)."""
     from PIL import Image  # naming the data sets needs no pictures
 
-    from data.pictures import resized
+    from data.base.pictures import resized
 
     return np.stack([resized(Image.fromarray(picture)) for picture in pictures])

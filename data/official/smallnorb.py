@@ -15,9 +15,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from data.base.pixels import SIDE, Pixels
 from data.official.shrink import shrunk
 from data.official.unpack import ROWS, raw_blocks, reading
-from data.pixels import SIDE, Pixels
 from infra.errors import WrongInput
 
 Kind = Literal["uint8", "int32"]

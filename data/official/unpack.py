@@ -14,8 +14,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from data import reading as data_reading
-from data.pixels import Pixels
+from data.base import reading as data_reading
+from data.base.pixels import Pixels
 from infra.errors import WrongInput
 
 ROWS = 1024  # pictures per block

@@ -15,14 +15,14 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from data import cache as data_cache
-from data import pixels
+from data.base import cache as data_cache
+from data.base import pixels
+from data.base.pictures import Pictures
+from data.base.pixels import SIDE, Pixels, Progress
+from data.base.protocol import Factors
 from data.own import factors
 from data.own.files import OwnFiles, fingerprint
 from data.own.table import Table
-from data.pictures import Pictures
-from data.pixels import SIDE, Pixels, Progress
-from data.protocol import Factors
 from infra.errors import WrongInput
 
 __all__ = ["OwnFiles", "Table", "load"]

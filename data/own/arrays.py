@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from data import pictures
+from data.base import pictures
+from data.base.pictures import Pictures
+from data.base.pixels import SIDE, Pixels
+from data.base.reading import reading, shown
 from data.own import hdf5, npy
-from data.pictures import Pictures
-from data.pixels import SIDE, Pixels
-from data.reading import reading, shown
 from infra.errors import WrongInput
 
 FIELD = "data.images"

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from data.base.protocol import Factors
+from data.base.reading import reading
 from data.own import tables
 from data.own.files import OwnFiles
 from data.own.tables import Columns
-from data.protocol import Factors
-from data.reading import reading
 from infra.errors import WrongInput
 
 FIELD = "data.factors"

@@ -7,8 +7,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from data.base.reading import reading, shown
 from data.own import folder
-from data.reading import reading, shown
 from infra.errors import WrongInput
 
 

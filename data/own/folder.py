@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from data import pictures
-from data.pictures import Pictures
-from data.pixels import Pixels
-from data.reading import shown
+from data.base import pictures
+from data.base.pictures import Pictures
+from data.base.pixels import Pixels
+from data.base.reading import shown
 from infra.errors import WrongInput
 
 FIELD = "data.folder"

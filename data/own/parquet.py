@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from data import pictures
-from data.pictures import Pictures
-from data.pixels import Pixels
-from data.reading import reading, shown
+from data.base import pictures
+from data.base.pictures import Pictures
+from data.base.pixels import Pixels
+from data.base.reading import reading, shown
 from infra.errors import WrongInput
 
 FIELD = "data.images"

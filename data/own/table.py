@@ -11,8 +11,8 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from data.pixels import Pixels, as_floats
-from data.protocol import Description, Factors, Finite, Images, Places, set_to_each
+from data.base.pixels import Pixels, as_floats
+from data.base.protocol import Description, Factors, Finite, Images, Places, set_to_each
 from infra.errors import WrongInput
 
 Numbers = NDArray[np.int64]

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from data.base.reading import shown
 from data.own import hdf5, npy
 from data.own.parquet import COLUMNS as IMAGE_COLUMNS
-from data.reading import shown
 from infra.errors import WrongInput
 
 FIELD = "data.factors"

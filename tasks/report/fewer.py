@@ -13,12 +13,12 @@ import pandas as pd
 
 from infra.store import Store
 from tasks.compare import put_pairs
-from tasks.pairing import SEPARATOR
 from tasks.report import published
 from tasks.report.frames import DATA_SET, Frames, groups
 from tasks.report.resampling import Scores, fewer, medians, rank_correlations
 from tasks.report.tables import Column, turned
 from tasks.streams import stream
+from tasks.study.pair_parts import SEPARATOR
 
 DRAWS = 20
 COMPARISONS = tuple(range(5, 50, 5))

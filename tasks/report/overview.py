@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from tasks.report.frames import DATA_SET, Frames
-from tasks.report.names import duration, plural
 from tasks.report.plan import Plan
+from tasks.report.words import duration, plural
 
 STATUSES = ("trained", "diverged", "failed")
 

@@ -12,7 +12,9 @@ import jinja2
 import pandas as pd
 
 from infra.store import Store
-from tasks.report import colours, names, panels, published
+from tasks.citations import references
+from tasks.report import colours, panels, published
+from tasks.report import words as names
 from tasks.report.agreement import ENOUGH
 from tasks.report.canvas import limits
 from tasks.report.choices import chosen_strengths
@@ -26,7 +28,6 @@ from tasks.report.plan import COMPARABLE_STEPS, PAPERS_STEPS, Plan, plan_of
 from tasks.report.portraits import choose, portraits
 from tasks.report.quality import disentanglement, quality, switched_off
 from tasks.report.ranked import rankings
-from tasks.report.references import references
 from tasks.report.strips import POINTS_PER_CELL
 from tasks.report.tables import (
     Column,

@@ -12,9 +12,9 @@ import pandas as pd
 
 from infra.store import Store
 from tasks.report.frames import DATA_SET, groups
-from tasks.report.names import number
 from tasks.report.tables import Column
-from tasks.settings import cell_name
+from tasks.report.words import number
+from tasks.study.model import cell_name
 
 MOST_GROUPS = 14  # with more data sets × methods, one pair per data set
 PNG = b"\x89PNG\r\n\x1a\n"

@@ -12,15 +12,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from metrics import METRICS
 from tasks.report import published
 from tasks.report.agreement import ENOUGH
 from tasks.report.frames import DATA_SET, groups
-from tasks.report.names import method_name
 from tasks.report.tables import Column, turned
+from tasks.report.words import method_name
 
 Columns = Sequence[Column]
 # Labelled tasks, not measures of disentanglement: they stand beside the means, not in them.
-TASKS = frozenset({"downstream_logistic", "downstream_trees"})
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,11 @@ class _Group:
 
 def disentanglement(shown: Columns) -> list[Column]:
     """The metrics that are averaged: of disentanglement, from labels, where more is better."""
-    return [c for c in shown if not c.is_udr and c.more_is_better and c.name not in TASKS]
+    return [
+        c
+        for c in shown
+        if not c.is_udr and c.more_is_better and METRICS[c.name].kind == "disentanglement"
+    ]
 
 
 def quality(wide: pd.DataFrame, shown: Columns, beside: bool) -> list[QualityRow]:

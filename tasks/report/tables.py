@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from metrics import METRICS
 from tasks.report.agreement import Agreement, spearman
 from tasks.report.frames import CELL, DATA_SET, Frames, groups
-from tasks.report.names import metric_name, udr_name
 from tasks.report.plan import Plan
+from tasks.report.words import metric_name, udr_name
 
 # Pools from the fairest for choosing a model to the least. Duan et al. 2020, section 4: comparing
 # over all strengths is preferable for choosing models, within one strength for choosing strengths.
 POOL_ORDER = ("method", "data", "cell")
-LESS_IS_BETTER = frozenset({"fairness", "jemmig"})  # but not simply: a collapsed model is fair
-DIRECTIONLESS = frozenset({"unsupervised"})
+DIRECTIONS = {"more": 1, "less": -1, "neither": 0}
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def columns(frames: Frames, plan: Plan) -> list[Column]:
 
 
 def _direction(metric: str) -> int:
-    return 0 if metric in DIRECTIONLESS else -1 if metric in LESS_IS_BETTER else 1
+    return DIRECTIONS[METRICS[metric].better] if metric in METRICS else 1
 
 
 def _pool_place(pool: str) -> int:

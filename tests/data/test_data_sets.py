@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import data
-from data.cache import folder
-from data.protocol import SOURCES, sample_factors
+from data.base.cache import folder
+from data.base.protocol import SOURCES, sample_factors
 from infra.errors import WrongInput
 
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from data import dsprites
-from data.protocol import sample_factors
+from data.base.protocol import sample_factors
 
 REAL = Path(__file__).parents[3] / "shared/data/dsprites/real-subgrid-3x6x10x16x16.npz"
 PICTURES_SHA256 = "b92114b8cc0b0ea1a7bad7dfa88d83764749cfd4b6aa26ede0e8fa35da0295ec"

@@ -5,7 +5,7 @@ import pytest
 
 import data
 from data import dsprites
-from data.protocol import sample_factors
+from data.base.protocol import sample_factors
 
 NAMES = ("color_dsprites", "noisy_dsprites")
 

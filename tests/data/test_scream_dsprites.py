@@ -8,8 +8,8 @@ from PIL import Image
 
 import data
 from data import dsprites
+from data.base.protocol import sample_factors
 from data.official.painting import SHAPE, THE_SCREAM
-from data.protocol import sample_factors
 from infra.errors import WrongInput
 
 SCAN = Path(__file__).parents[3] / "shared/data/scream/the-scream-377x480.jpg"

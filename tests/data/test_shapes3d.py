@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from data import shapes3d
-from data.stored import StoredGrid
+from data.base.stored import StoredGrid
 from infra.errors import WrongInput
 
 TINY = Path(__file__).parents[3] / "shared" / "data" / "formats" / "3dshapes.h5"

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from data.cache import folder
+from data.base.cache import folder
 from tests.processes import descendants, wait_until
 
 COMMAND = (sys.executable, "-m", "flows.cli")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from flows.cli import app, main
-from flows.spec import PRESETS
+from tasks.study.reading import PRESETS
 from tests.flows.conftest import MODELS, tolstoy, write_spec
 
 COMMANDS = [name for name in app if not name.startswith("-")]

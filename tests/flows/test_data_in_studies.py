@@ -10,8 +10,8 @@ import pytest
 from PIL import Image
 
 from flows.cli import main
-from flows.spec import read_study
 from infra.store import Store
+from tasks.study.reading import read_study
 from tests.flows.conftest import TINY, tolstoy, write_spec
 
 QUICK: dict[str, Any] = {

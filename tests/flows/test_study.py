@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from flows.spec import parse_study
 from flows.study import study_flow
-from infra.holders import Holder
+from infra.drivers.lock import Holder
 from infra.store import Store
+from tasks.study.reading import parse_study
 
 
 def test_a_key_in_a_stores_uri_is_not_told_to_prefect() -> None:

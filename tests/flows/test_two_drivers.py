@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from flows.run import opened
+from flows.commands.run import opened
+from infra.drivers.lock import holding
 from infra.errors import WrongInput
-from infra.holders import holding
 from infra.store import Store
-from tasks.settings import Metrics, Udr
+from tasks.study.spec import Metrics, Udr
 from tests.flows.conftest import MODELS, contents, start, tolstoy, wait_for_training
 from tests.flows.trained import made_up, models_of, train
 

@@ -11,14 +11,18 @@ import pytest
 from flows.work import compare
 from infra.store import Store
 from tasks.log import Log, comparison_log
-from tasks.settings import ComparisonOrder, Udr
+from tasks.orders import ComparisonOrder
+from tasks.study.spec import Udr
 
 HANGS = """
 import sys, time, types
 from importlib import abc
 from flows.work import compare, score, train
-from tasks.settings import ComparisonOrder, DataChoice, Metrics, Model, ScoringOrder
-from tasks.settings import Training, TrainingOrder, Udr
+from tasks.orders import ComparisonOrder, ScoringOrder
+from tasks.study.model import Model
+from tasks.study.spec import DataChoice, Metrics
+from tasks.orders import TrainingOrder
+from tasks.study.spec import Training, Udr
 
 def wait(*_):
     time.sleep(60)
@@ -63,6 +67,6 @@ def test_last_words_of_an_older_try_are_not_those_of_a_comparison_that_fails_now
 ) -> None:
     log = comparison_log(Store(tmp_path), "group")
     log.end("not done within 5 minutes", "here")
-    monkeypatch.setattr("tasks.ranking.rank_models", lambda *_: "ranked")
+    monkeypatch.setattr("tasks.rank.rank_models", lambda *_: "ranked")
     assert compare("group", [], ComparisonOrder(str(tmp_path), Udr(), minutes=5.0)) == "ranked"
     assert log.last_words == ""

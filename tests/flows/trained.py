@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from flows.spec import Study, parse_study
-from flows.survey import survey
-from flows.sweep import Sweep
+from flows.driver import Sweep
 from flows.work import Work
 from infra.store import Store
-from tasks.outcome import write_outcome
-from tasks.settings import Model
+from tasks.model_row import write_outcome
+from tasks.study.model import Model
+from tasks.study.reading import parse_study
+from tasks.study.spec import Study
+from tasks.study.survey import survey
 
 POINTS, LATENTS = 60, 3
 STUDY: dict[str, Any] = {

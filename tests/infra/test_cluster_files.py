@@ -20,8 +20,8 @@ import yaml
 from tests.processes import wait_until
 
 ROOT = Path(__file__).parents[2]
-INFRA = ROOT / "infra"
-BESIDE = "infra/beside_ray.sh"
+INFRA = ROOT / "infra" / "deploy"
+BESIDE = "infra/deploy/beside_ray.sh"
 PAGE = ROOT / "docs" / "cluster.md"
 LOCK = dict(line.split("==") for line in (ROOT / "requirements.lock").read_text().split())
 FILES = [
@@ -112,12 +112,12 @@ def test_commands_are_commands(name: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_files_that_the_page_names_are_there() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    secret = {"infra/.env", "infra/prefect.env"}
-    for name in set(re.findall(r"infra/[\w.-]*\w", text)) - secret:
+    secret = {"infra/deploy/.env", "infra/deploy/prefect.env"}
+    for name in set(re.findall(r"infra/deploy/[\w.-]*\w", text)) - secret:
         assert (ROOT / name).is_file(), name
     for name in re.findall(r"\]\(([^)#]+)", text):
         assert (PAGE.parent / name).is_file(), name
-    assert {Path(name).name for name in re.findall(r"infra/[\w.-]+\w", text)} >= {
+    assert {Path(name).name for name in re.findall(r"infra/deploy/[\w.-]+\w", text)} >= {
         *("compose.yaml", "kuberay.yaml", "ray-cluster.yaml", "prefect.yaml", "env.example"),
         "Dockerfile",
     }
@@ -163,7 +163,7 @@ def test_the_example_names_what_compose_needs_and_gives_no_values() -> None:
 
 
 def test_git_and_the_image_leave_secrets_out() -> None:
-    for name in ("infra/.env", "infra/prefect.env"):
+    for name in ("infra/deploy/.env", "infra/deploy/prefect.env"):
         assert subprocess.run(["git", "check-ignore", "-q", name], cwd=ROOT).returncode == 0, name
     assert read("Dockerfile.dockerignore").split()[-1] == "**/*.env"
     assert "*.env" in load("ray-cluster.yaml")["rsync_exclude"]
@@ -305,7 +305,7 @@ def test_pods_are_whole() -> None:
 
 
 def test_the_prefect_worker_drives_this_cluster() -> None:
-    from flows.served import VARIABLE, Served
+    from flows.dashboard.limits import VARIABLE, Served
 
     found = kinds()
     name = found["RayCluster"]["metadata"]["name"]

@@ -15,7 +15,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from infra.claims import LOCK
+from infra.drivers.claims import LOCK
 from infra.errors import WrongInput
 from infra.store import Store
 from tests.infra.test_store import ROOT, curve, file_of, losses

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from flows.cli import main
-from infra import claims
-from infra.drivers import DRIVERS
+from infra.drivers import claims
+from infra.drivers.liveness import DRIVERS
+from infra.drivers.lock import holding
 from infra.errors import WrongInput
 from infra.files import no_room
-from infra.holders import holding
 from infra.store import Store
 from tasks.checkpoints import Checkpoints
 from tasks.log import Log

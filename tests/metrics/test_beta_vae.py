@@ -5,9 +5,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
+from metrics.base.inputs import Inputs, Pairs
+from metrics.base.rows import table_pairs
 from metrics.beta_vae import beta_vae, evaluate
-from metrics.inputs import Inputs, Pairs
-from metrics.tables import table_pairs
 
 
 def scores(train, test, seed=0):

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from metrics import METRICS
+from metrics.base.inputs import Groups, Inputs, Pairs
+from metrics.base.rows import table_groups, table_interventions, table_pairs, table_variations
 from metrics.evaluate import evaluate, metric, needs
-from metrics.inputs import Groups, Inputs, Pairs
-from metrics.tables import table_groups, table_interventions, table_pairs, table_variations
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@ import pytest
 from scipy.stats import entropy
 from sklearn.ensemble import GradientBoostingClassifier
 
+from metrics.base.inputs import Inputs
 from metrics.dci import dci, matrix
 from metrics.evaluate import evaluate
-from metrics.inputs import Inputs
 from tests.metrics.test_dci_forest import parts, table
 
 RNG = np.random.default_rng

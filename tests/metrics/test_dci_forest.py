@@ -3,10 +3,10 @@ import pytest
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.preprocessing import StandardScaler
 
+from metrics.base.dci_scores import importance_scores
+from metrics.base.inputs import Inputs
 from metrics.dci_forest import dci_forest
-from metrics.dci_scores import importance_scores
 from metrics.evaluate import evaluate
-from metrics.inputs import Inputs
 
 RNG = np.random.default_rng
 

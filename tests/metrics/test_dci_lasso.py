@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LassoCV
 
+from metrics.base.dci_scores import importance_scores
+from metrics.base.inputs import Inputs
 from metrics.dci_lasso import dci_lasso
-from metrics.dci_scores import importance_scores
 from metrics.evaluate import evaluate
-from metrics.inputs import Inputs
 
 RNG = np.random.default_rng
 

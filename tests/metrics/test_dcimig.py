@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
+from metrics.base.inputs import Inputs
 from metrics.dcimig import dcimig, evaluate
-from metrics.inputs import Inputs
 from tests.metrics.test_modularity import cases, counted_information
 
 

@@ -5,9 +5,9 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from metrics.base.inputs import Inputs, Score
 from metrics.evaluate import evaluate
 from metrics.explicitness import explicitness
-from metrics.inputs import Inputs, Score
 
 RNG = np.random.default_rng
 

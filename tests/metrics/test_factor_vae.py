@@ -4,9 +4,9 @@ import statistics
 import numpy as np
 import pytest
 
+from metrics.base.inputs import Groups
+from metrics.base.rows import table_groups
 from metrics.factor_vae import factor_vae
-from metrics.inputs import Groups
-from metrics.tables import table_groups
 
 
 def value(scores, part, factor=None):

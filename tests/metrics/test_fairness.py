@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metrics.base.inputs import Inputs
+from metrics.base.rows import table_interventions
 from metrics.fairness import evaluate, total_variation, unfairness
-from metrics.inputs import Inputs
-from metrics.tables import table_interventions
 
 RNG = np.random.default_rng
 SIZES = (3, 4, 2)

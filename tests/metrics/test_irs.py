@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from metrics.inputs import Inputs
+from metrics.base.inputs import Inputs
 from metrics.irs import evaluate, irs
 
 

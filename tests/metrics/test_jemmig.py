@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from metrics.inputs import Inputs
+from metrics.base.inputs import Inputs
 from metrics.jemmig import evaluate, jemmig
 from tests.metrics.test_modularity import cases, counted_information
 

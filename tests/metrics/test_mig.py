@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from metrics.inputs import Score
+from metrics.base.inputs import Score
 from metrics.mig import mig
 
 

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from metrics.inputs import Inputs, Score
+from metrics.base.inputs import Inputs, Score
 from metrics.mig_sup import evaluate, mig_sup
 from tests.metrics.test_modularity import cases, counted_information
 

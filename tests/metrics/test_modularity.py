@@ -4,7 +4,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from metrics.inputs import Inputs, Score
+from metrics.base.inputs import Inputs, Score
 from metrics.modularity import evaluate, modularity
 
 

@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from tests.benchmarks.experiments import COLUMNS, POINTS, not_compact, scores
+from flows.benchmarks.experiments import COLUMNS, POINTS, not_compact, scores
 
 SETS = 1000  # groups and pairs; more change nothing here
 CIRCLE, TWO, FOUR = "θ→[cos θ, sin θ]", "θ→[θ, θ]", "θ→[θ, θ, θ, θ]"

@@ -4,9 +4,9 @@ import statistics
 import numpy as np
 import pytest
 
-from metrics.inputs import Groups, Inputs
+from metrics.base.inputs import Groups, Inputs
+from metrics.base.rows import table_variations
 from metrics.rf_vae import evaluate, rf_vae
-from metrics.tables import table_variations
 
 
 def scores(codes, train, test, **settings):

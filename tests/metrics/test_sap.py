@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from sklearn.svm import LinearSVC
 
+from metrics.base.inputs import Inputs, Score
 from metrics.evaluate import evaluate
-from metrics.inputs import Inputs, Score
 from metrics.sap import sap
 
 RNG = np.random.default_rng

@@ -5,9 +5,9 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from metrics import METRICS
+from metrics.base.gaussians import sample, total_correlation, wasserstein_correlation
+from metrics.base.inputs import Inputs
 from metrics.evaluate import reads_factors
-from metrics.gaussians import sample, total_correlation, wasserstein_correlation
-from metrics.inputs import Inputs
 from metrics.unsupervised import evaluate, pairwise_information, unsupervised
 
 MEANS = {

@@ -12,10 +12,12 @@ from sklearn.linear_model import Lasso
 from infra.store import Store
 from tasks import compare
 from tasks.compare import compare_here, compare_tile, kl_of_trained
-from tasks.outcome import write_outcome
-from tasks.pairing import missing_parts, tiles
-from tasks.ranking import rank_models, rankings
-from tasks.settings import ComparisonOrder, Model, Udr
+from tasks.model_row import write_outcome
+from tasks.orders import ComparisonOrder
+from tasks.rank import rank_models, rankings
+from tasks.study.model import Model
+from tasks.study.pair_parts import missing_parts, tiles
+from tasks.study.spec import Udr
 
 POINTS, LATENTS = 80, 3
 FIRST = Model(

@@ -6,7 +6,8 @@ import pytest
 import data
 from infra.errors import WrongInput
 from tasks import data_sets
-from tasks.settings import DataChoice
+from tasks.study.sources import with_source
+from tasks.study.spec import DataChoice
 
 
 @pytest.fixture(autouse=True)
@@ -30,28 +31,27 @@ def own(tmp_path) -> DataChoice:
 def test_without_any_file_the_ways_on_are_named(name, cache):
     free = [s for s in data.sources(name) if s not in data.published_files(name)]
     if "redrawn" in free:
-        assert data_sets.settle(DataChoice(name=name), ("redrawn",)).source == "redrawn"
+        assert with_source(DataChoice(name=name), ("redrawn",)).source == "redrawn"
         return
     with pytest.raises(WrongInput) as error:
-        data_sets.settle(DataChoice(name=name), ("redrawn", "official"))
+        with_source(DataChoice(name=name), ("redrawn", "official"))
     assert f"tolstoy data fetch {name}" in error.value.accepted
     assert ("look-alike" in error.value.accepted) == ("look-alike" in free)
     assert str(cache) in str(error.value)
 
 
 def test_own_data_are_settled_by_their_content(own, tmp_path):
-    settled = data_sets.settle(own, ())
+    settled = with_source(own, ())
     assert settled.source == "user" and len(settled.content) == 16
-    assert data_sets.settle(settled, ()) == settled
+    assert with_source(settled, ()) == settled
     images_of = data_sets.load(settled)
     assert images_of.factor_sizes == (3, 2) and images_of.content == settled.content
     with np.load(own.images) as old:
         images, factors = old["images"], old["factors"]
     images[3, 0, 0, 0] ^= 1
     np.savez(own.images, images=images, factors=factors)
-    data_sets._own.cache_clear()
     with pytest.raises(WrongInput, match="mine, content"):
-        data_sets.settle(settled, ())
+        with_source(settled, ())
     data_sets.load.cache_clear()
     with pytest.raises(WrongInput, match="mine, content"):
         data_sets.load(settled)
@@ -60,11 +60,11 @@ def test_own_data_are_settled_by_their_content(own, tmp_path):
 def test_places_of_own_data_do_not_depend_on_the_current_folder(own, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     relative = own.model_copy(update={"images": "mine.npz"})
-    assert data_sets.settle(relative, ()).images == own.images
+    assert with_source(relative, ()).images == own.images
 
 
 def test_the_probe_is_the_same_everywhere(own):
-    settled = data_sets.settle(own, ())
+    settled = with_source(own, ())
     first = data_sets.probe_images(settled, 7)
     data_sets.probe_images.cache_clear()
     assert first.shape == (7, 3, 64, 64)

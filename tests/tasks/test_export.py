@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 import tasks.export
-from data.protocol import Grid
+from data.base.protocol import Grid
 from infra.errors import WrongInput
 from tasks.export import contact_sheet, read_rows, write_images
 

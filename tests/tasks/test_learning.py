@@ -11,12 +11,14 @@ import pytest
 from PIL import Image
 
 from infra.store import Store
-from metrics.information import discretise, entropy, mutual_information
+from metrics.base.information import discretise, entropy, mutual_information
 from models.architecture import VAE
 from models.representation import encode
 from tasks.data_sets import load
-from tasks.settings import DataChoice, Model, TrainingOrder
-from tasks.settings import Training as TrainingSettings
+from tasks.orders import TrainingOrder
+from tasks.study.model import Model
+from tasks.study.spec import DataChoice
+from tasks.study.spec import Training as TrainingSettings
 from tasks.train import load_model, train_model
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]

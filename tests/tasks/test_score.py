@@ -6,16 +6,18 @@ import torch
 from torch import nn
 
 import tasks.score
+from data.base.protocol import Finite, Grid
 from data.own.table import Table
-from data.protocol import Finite, Grid
 from infra.errors import WrongInput
 from infra.store import Store
 from metrics import METRICS
+from metrics.base.inputs import Score
 from metrics.evaluate import evaluate
-from metrics.inputs import Score
+from tasks.orders import ScoringOrder
 from tasks.score import prepare_inputs, score_model
-from tasks.settings import DataChoice, Metrics, Model, ScoringOrder, images_per_model
 from tasks.streams import stream
+from tasks.study.model import Model
+from tasks.study.spec import DataChoice, Metrics, images_per_model
 
 SETTINGS = Metrics(points=400, test_points=150, group_size=8)
 DATA = DataChoice(name="made_up")
@@ -71,7 +73,9 @@ def images_of(monkeypatch) -> FactorsAsImages:
 
 
 def order(folder, *names: str) -> ScoringOrder:
-    return ScoringOrder(str(folder), DATA, SETTINGS.model_copy(update={"names": names or METRICS}))
+    return ScoringOrder(
+        str(folder), DATA, SETTINGS.model_copy(update={"names": names or tuple(METRICS)})
+    )
 
 
 def numbers(folder, *names: str) -> dict[tuple[str, str, str | None], float]:
@@ -101,7 +105,7 @@ def test_a_second_call_changes_nothing(images_of, tmp_path):
     images_of.asked.clear()
     assert score_model(MODEL, order(tmp_path)) == "done"
     assert (part.read_bytes(), part.stat().st_mtime_ns) == before and images_of.asked == []
-    assert score_model(MODEL, order(tmp_path, METRICS[0])) == "done"
+    assert score_model(MODEL, order(tmp_path, next(iter(METRICS)))) == "done"
 
 
 @pytest.mark.parametrize("merged", [False, True])

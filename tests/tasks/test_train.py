@@ -22,9 +22,11 @@ from models.representation import encode
 from models.training import Training
 from tasks import data_sets
 from tasks.log import LOG
-from tasks.settings import DataChoice, Model, TrainingOrder
-from tasks.settings import Training as TrainingSettings
+from tasks.orders import TrainingOrder
 from tasks.streams import stream
+from tasks.study.model import Model
+from tasks.study.spec import DataChoice
+from tasks.study.spec import Training as TrainingSettings
 from tasks.train import load_model, train_model
 
 ROOT = Path(__file__).parents[2]

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from data import pixels
+from data.base import pixels
 from data.official.published import OtherForm, Published, RemoteFile
 from data.official.unpack import npz_blocks
 from infra.errors import WrongInput

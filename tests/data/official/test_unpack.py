@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from data import pixels
+from data.base import pixels
 from data.official import cars3d as official_cars
 from data.official import smallnorb as official_norb
 from data.official.shrink import shrunk

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from data import own, pictures
+from data import own
+from data.base import pictures
 from data.own import OwnFiles
 from data.own.folder import find
 from infra.errors import WrongInput

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from data.base.pixels import as_floats
 from data.own.table import Equals, Ranks, Table, _runs
-from data.pixels import as_floats
 from infra.errors import WrongInput
 
 STREAM = np.random.default_rng

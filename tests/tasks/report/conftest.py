@@ -44,7 +44,7 @@ class Grid:
     pictures: bool = True
 
     def study(self) -> dict[str, Any]:
-        """As flows.spec.Study dumps itself."""
+        """As tasks.study.spec.Study dumps itself."""
         return {
             "name": self.name,
             "about": self.about,

@@ -16,9 +16,9 @@ import pytest
 from PIL import Image
 
 from infra.store import Store
-from tasks.report.bibliography import PAPERS
-from tasks.report.names import number
+from tasks.citations import PAPERS
 from tasks.report.page import write_report
+from tasks.report.words import number
 from tests.tasks.report.conftest import Grid, MakeStore, fill
 from tests.tasks.report.parsed import Page
 

@@ -13,7 +13,6 @@ from scipy.stats import spearmanr
 from infra.store import Store
 from tasks.report.agreement import ENOUGH, spearman
 from tasks.report.frames import Frames, read_frames
-from tasks.report.names import duration, number
 from tasks.report.papers import beats_random, comparisons, variance_explained
 from tasks.report.plan import plan_of
 from tasks.report.portraits import MOST_GROUPS, choose
@@ -26,6 +25,7 @@ from tasks.report.tables import (
     failures,
     per_model,
 )
+from tasks.report.words import duration, number
 from tests.tasks.report.conftest import Grid, MakeStore, fill
 
 GRID = Grid(seeds=8, pictures=False)

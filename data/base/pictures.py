@@ -1,0 +1,129 @@
+"""One picture of any size and mode, as the 64x64 pixels that models see."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from typing import IO, TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from data.base.pixels import SIDE, Pixels
+from data.base.reading import reading
+from infra.errors import WrongInput
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from PIL import Image
+
+Item = TypeVar("Item")
+
+AT_ONCE = 64  # pictures in memory
+GREY = {"1", "L", "LA", "La", "I", "I;16", "I;16L", "I;16B", "I;16N", "F"}
+# Pillow knows these formats but cannot draw them, or lets another program do it.
+NOT_PICTURES = {"BUFR", "EPS", "GRIB", "HDF5", "MPEG", "WMF"}
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Pictures that are known but not yet read: `blocks` gives (some, channels, 64, 64) each."""
+
+    count: int
+    channels: int
+    blocks: Callable[[], Iterator[Pixels]]
+
+
+def in_blocks(items: Iterable[Item], draw: Callable[[Item], Pixels]) -> Iterator[Pixels]:
+    """`draw` of all items in their order, by several threads: Pillow lets go of the lock."""
+    remaining = iter(items)
+    with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as threads:
+        while some := list(islice(remaining, AT_ONCE)):
+            yield np.stack(list(threads.map(draw, some)))
+
+
+@cache
+def formats() -> tuple[list[str], dict[str, str]]:
+    """The formats that Pillow can draw, and the extensions of their files."""
+    from PIL import Image
+
+    Image.init()
+    known = sorted(set(Image.OPEN) - NOT_PICTURES)
+    return known, {end: of for end, of in Image.registered_extensions().items() if of in known}
+
+
+@contextmanager
+def opened(source: Path | IO[bytes], field: str, name: str) -> Iterator[Image.Image]:
+    """The picture, of which nothing but the header has been read; mistakes inside name it."""
+    from PIL import Image, UnidentifiedImageError
+
+    limit = Image.MAX_IMAGE_PIXELS or float("inf")
+    too_large = f"pictures of at most {limit} pixels"
+    with reading(field, name, "pictures that Pillow can read, whole"):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # refused below
+                image = Image.open(source, formats=formats()[0])
+        except Image.DecompressionBombError as error:
+            raise WrongInput(field, f"{name}, a decompression bomb", too_large) from error
+        except UnidentifiedImageError as error:
+            raise ValueError("no picture") from error
+        with image:
+            if image.width * image.height > limit:
+                raise WrongInput(field, f"{name} of {image.width}x{image.height}", too_large)
+            yield image
+
+
+def drawn(image: Image.Image, channels: int) -> Pixels:
+    """The upright middle square of the first frame on black, (channels, 64, 64)."""
+    from PIL import ImageOps
+
+    ImageOps.exif_transpose(image, in_place=True)
+    image = eight_bit(middle_square(image))
+    return resized(image.convert("L" if channels == 1 else "RGB"))
+
+
+def middle_square(image: Image.Image) -> Image.Image:
+    """The largest square in the middle."""
+    side = min(image.size)
+    left, top = (image.width - side) // 2, (image.height - side) // 2
+    return image.crop((left, top, left + side, top + side))
+
+
+def resized(image: Image.Image) -> Pixels:
+    """A square L or RGB picture as (channels, 64, 64); one of that size is kept as it is."""
+    from PIL import Image
+
+    if image.size != (SIDE, SIDE):
+        image = image.resize((SIDE, SIDE), Image.Resampling.LANCZOS)
+    return np.ascontiguousarray(np.asarray(image).reshape(SIDE, SIDE, -1).transpose(2, 0, 1))
+
+
+def eight_bit(image: Image.Image) -> Image.Image:
+    """The picture as L or RGB; what is transparent is black."""
+    from PIL import Image, ImageChops
+
+    if image.mode in GREY - {"1", "L", "LA", "La"}:
+        return Image.fromarray(_from_deep_grey(np.asarray(image)))
+    mode = "L" if image.mode in GREY else "RGB"
+    if not image.has_transparency_data:
+        return image.convert(mode)
+    *bands, alpha = image.convert("LA" if mode == "L" else "RGBA").split()
+    return Image.merge(mode, [ImageChops.multiply(band, alpha) for band in bands])
+
+
+def _from_deep_grey(values: np.ndarray) -> Pixels:
+    """16 bits rounded to 8; 32-bit whole numbers must fit 16 bits, real ones lie in [0, 1]."""
+    if values.dtype.kind == "f":
+        if not ((values >= 0) & (values <= 1)).all():
+            raise ValueError("real numbers outside [0, 1]")
+        return np.rint(values * np.float32(255)).astype(np.uint8)
+    if values.min() < 0 or values.max() > 65535:
+        raise ValueError("whole numbers that do not fit 16 bits")
+    return ((values.astype(np.uint32) + 128) // 257).astype(np.uint8)

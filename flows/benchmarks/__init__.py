@@ -1,0 +1,33 @@
+"""Measured comparisons: `tolstoy bench NAME` runs tests/benchmarks/<name>.py against a baseline.
+
+`tolstoy bench metrics` has no baseline: it runs one of flows/benchmarks/experiments.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+
+BENCHMARKS: tuple[str, ...] = (
+    *("orchestration", "data", "training", "encoding"),
+    *("scores", "trees", "evaluation", "udr", "metrics"),
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison; ours and baseline are medians of one interleaved run, and a ratio above 1
+    means that ours is better."""
+
+    name: str
+    ours: float
+    baseline: float
+    unit: str
+    ratio: float
+    note: str
+
+
+def measure(name: str, size: int | None = None) -> list[Row]:
+    """Run one benchmark; `size` makes it smaller or larger than its default."""
+    rows: list[Row] = import_module(f"flows.benchmarks.{name}").measure(size)
+    return rows

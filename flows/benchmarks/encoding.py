@@ -1,0 +1,91 @@
+"""What encoding costs as scores do it, against a plain model on batches of 64.
+
+`size` is the number of turns; in a turn each side encodes the same pictures: random ones, and some
+of dSprites, as all pictures of a set are encoded. These are also shown anew in every turn, and take
+a fifth of the turns.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from data.base.protocol import Finite
+from flows.benchmarks import Row
+from flows.benchmarks.plain import BATCH, LATENTS, pictures
+from flows.benchmarks.turns import compared, serve
+from models.architecture import VAE, initialise
+from models.blank import encode_all
+from models.representation import encode
+from tasks.data_sets import load
+from tasks.study.spec import DataChoice
+
+TURNS, IMAGES = 40, 2048
+MODULE = "flows.benchmarks.encoding"
+# Every other outline at 8 by 8 neighbouring positions: about as many pictures share a window as in
+# the whole set, and their sprites are as large.
+SPRITES = np.arange(737_280).reshape(720, 32, 32)[::2, 12:20, 12:20].ravel()
+
+
+def measure(size: int | None = None) -> list[Row]:
+    rows = []
+    for channels in (1, 3):
+        ours, plain = ["ours", str(channels)], ["plain", str(channels)]
+        name = f"encode, {channels} channel{'s' * (channels > 1)}"
+        note = f"{IMAGES} random pictures in memory"
+        rows.append(compared(name, MODULE, ours, plain, size or TURNS, note))
+    ours, plain = ["ours", "dsprites"], ["plain", "dsprites"]
+    note, turns = f"{len(SPRITES)} pictures, shown and encoded", (size or TURNS) // 5
+    rows.append(compared("encode, dSprites", MODULE, ours, plain, turns, note))
+    return rows
+
+
+def _serve(side: str, what: str) -> None:
+    channels = 1 if what == "dsprites" else int(what)
+    vae = VAE(channels, LATENTS, fast=side == "ours").eval()
+    initialise(vae, torch.Generator().manual_seed(0))
+    if side == "ours":
+        vae.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    encoded = _sprites if what == "dsprites" else _random
+    work = encoded(vae, side == "ours")
+
+    def turn() -> list[float]:
+        began = time.perf_counter()
+        work()
+        return [time.perf_counter() - began]
+
+    serve(turn)
+
+
+def _random(vae: VAE, ours: bool) -> Callable[[], object]:
+    images = pictures(vae.channels, IMAGES).astype(np.float32)
+    if ours:
+        return lambda: encode(vae, images)
+    return lambda: _plainly(vae, lambda places: images[places[0] : places[-1] + 1], IMAGES)
+
+
+def _sprites(vae: VAE, ours: bool) -> Callable[[], object]:
+    images_of = load(DataChoice(name="dsprites", source="redrawn"))
+    assert isinstance(images_of, Finite)
+
+    def show(places: NDArray[np.intp]) -> NDArray[np.float32]:
+        return images_of.show(SPRITES[places])
+
+    encoded = encode_all if ours else _plainly
+    return lambda: encoded(vae, show, len(SPRITES))
+
+
+@torch.inference_mode()
+def _plainly(vae: VAE, show: Callable[[NDArray[np.intp]], NDArray[np.float32]], count: int) -> None:
+    for i in range(0, count, BATCH):
+        vae.encoder(torch.from_numpy(show(np.arange(i, min(i + BATCH, count)))))
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    _serve(sys.argv[1], sys.argv[2])

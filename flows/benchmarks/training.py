@@ -1,0 +1,112 @@
+"""What an optimiser step costs as the application takes it, against a plain eager loop.
+
+Ours is Training under Lightning's Trainer in the environment of a worker; the baseline is in
+plain.py, on one thread and with the system's own allocator. `size` is the number of turns; a turn
+is one chunk of ours and half as many steps of the baseline.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from flows.benchmarks import Row
+from flows.benchmarks.plain import BATCH, LATENTS, STRENGTH, pictures, plain_training
+from flows.benchmarks.turns import Side, compared, serve, take_turns
+
+TURNS, PLAIN_STEPS = 9, 10
+MODULE = "flows.benchmarks.training"
+INPUTS = "random pictures in memory"
+TRAININGS = (
+    ("beta_vae, 1 channel", "beta_vae", "1", "float32", ""),
+    ("beta_vae, 3 channels", "beta_vae", "3", "float32", ""),
+    ("factor_vae, 1 channel", "factor_vae", "1", "float32", ""),
+    ("beta_vae, bfloat16", "beta_vae", "1", "bfloat16", "; the baseline stays float32"),
+)
+
+
+def measure(size: int | None = None) -> list[Row]:
+    turns = size or TURNS
+    rows = []
+    for name, method, channels, precision, note in TRAININGS:
+        ours, plain = ["ours", method, channels, precision], ["plain", method, channels]
+        note = f"a step at batch {BATCH}; {INPUTS}{note}"
+        rows.append(compared(name, MODULE, ours, plain, turns, note))
+    return [*rows, _overhead(turns)]
+
+
+def _overhead(turns: int) -> Row:
+    """What a step under the Trainer takes beyond `optimise`, both timed in the same steps."""
+    (said,) = take_turns([Side(MODULE, ["ours", "beta_vae", "1", "float32"], worker=True)], turns)
+    added = 1e3 * statistics.median(step - own for step, own in said)
+    aim = 1e3 * 0.01 * statistics.median(step for step, _ in said)
+    return Row("Trainer's overhead", added, aim, "ms", aim / added, "a step, against 1% of a step")
+
+
+def _ours(method: str, channels: int, precision: str) -> None:
+    from models import build_objective
+    from models.architecture import VAE
+    from models.training import CHUNK, Recipe, Training, fit
+
+    array = pictures(channels)
+
+    def batch(step: int) -> torch.Tensor:
+        rows = np.random.default_rng((0, step)).integers(len(array), size=BATCH)
+        images = torch.from_numpy(array[rows].astype(np.float32))
+        return images.contiguous(memory_format=torch.channels_last)
+
+    class Timed(Training):
+        """Says after every chunk what a step took, and how much of it in `optimise`."""
+
+        own, began = 0.0, time.perf_counter()
+
+        def optimise(self, step: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+            began = time.perf_counter()
+            losses = super().optimise(step)
+            self.own += time.perf_counter() - began
+            return losses
+
+        def turn(self) -> None:
+            print((time.perf_counter() - self.began) / CHUNK, self.own / CHUNK, flush=True)
+            if not sys.stdin.readline():
+                raise SystemExit
+            self.own, self.began = 0.0, time.perf_counter()
+
+    recipe = Recipe(10**6, 1e-4, 0.9, 0.999, 1e-8, 10**6)
+    training = Timed(
+        VAE(channels, LATENTS),
+        build_objective(method, STRENGTH, LATENTS),
+        recipe,
+        batch,
+        lambda step: torch.Generator().manual_seed(step),
+        Timed.turn,
+        precision=precision,
+    )
+    training.initialise(torch.Generator().manual_seed(0))
+    fit(training)
+
+
+def _plain(method: str, channels: int) -> None:
+    steps = plain_training(method, channels)
+
+    def turn() -> Sequence[float]:
+        began = time.perf_counter()
+        for _ in range(PLAIN_STEPS):
+            next(steps)
+        return [(time.perf_counter() - began) / PLAIN_STEPS]
+
+    serve(turn)
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    side, method, channels, *precision = sys.argv[1:]
+    if side == "ours":
+        _ours(method, int(channels), *precision)
+    else:
+        _plain(method, int(channels))

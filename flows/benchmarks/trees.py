@@ -1,0 +1,106 @@
+"""Boosted trees of one model's codes, against scikit-learn's GradientBoostingClassifier().
+
+As in a study of dSprites: 10,000 rows, 10 latents, factors with 3, 6, 40, 32 and 32 values; the
+codes are made up (flows/benchmarks/scores.py). One process, one thread, in turn: ours is learned
+before and after the baseline, and the median counts. `size` is the number of rows. LightGBM and
+XGBoost, whose trees are others and whose scores are not the papers', are measured where they are
+installed, with 100 rounds of depth 3.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from flows.benchmarks import Row
+from flows.benchmarks.scores import ROWS, VALUES, Matrix, made_up
+from flows.benchmarks.turns import in_a_worker, print_rows
+from metrics.base.dci_scores import disentanglement
+
+TURNS = 3  # of ours; the baseline takes minutes
+
+
+def measure(size: int | None = None) -> list[Row]:
+    return in_a_worker("flows.benchmarks.trees", size or ROWS)
+
+
+def ours(seed: int) -> Any:
+    from metrics.compiled.boosting import Boosting
+
+    return Boosting(seed)
+
+
+def scikit_learn(seed: int) -> Any:
+    from sklearn.ensemble import GradientBoostingClassifier
+
+    return GradientBoostingClassifier(random_state=seed)
+
+
+def lightgbm(seed: int) -> Any:
+    from lightgbm import LGBMClassifier
+
+    settings = {"importance_type": "gain", "n_jobs": 1, "verbose": -1}
+    return LGBMClassifier(max_depth=3, random_state=seed, **settings)
+
+
+def xgboost(seed: int) -> Any:
+    from xgboost import XGBClassifier
+
+    settings = {"importance_type": "total_gain", "n_jobs": 1, "learning_rate": 0.1}
+    return XGBClassifier(n_estimators=100, max_depth=3, random_state=seed, **settings)
+
+
+def learned(kind: Callable[[int], Any], codes: Matrix, factor: Matrix) -> tuple[float, Matrix]:
+    """Core-seconds, and every latent's importance as a share."""
+    began = time.process_time()
+    fitted = kind(0).fit(codes, factor)
+    seconds = time.process_time() - began
+    importance = fitted.feature_importances_.astype(float)
+    return seconds, importance / importance.sum()
+
+
+def main(rows: int) -> list[Row]:
+    inputs = made_up(rows)
+    others = {"lightgbm": lightgbm, "xgboost": xgboost}
+    kinds = {"scikit-learn": scikit_learn} | {
+        name: kind for name, kind in others.items() if find_spec(name)
+    }
+    ours(0).fit(inputs.codes[:50], inputs.factors[:50, 0])  # compiles
+    mine: list[float] = []
+    base: dict[str, list[float]] = {name: [] for name in kinds}
+    importances: dict[str, list[Matrix]] = {name: [] for name in ("ours", *kinds)}
+    for factor in inputs.factors.T:
+        times = [learned(ours, inputs.codes, factor)[0]]
+        for name, kind in kinds.items():
+            seconds, importance = learned(kind, inputs.codes, factor)
+            base[name].append(seconds)
+            importances[name].append(importance)
+        while len(times) < TURNS:
+            seconds, importance = learned(ours, inputs.codes, factor)
+            times.append(seconds)
+        importances["ours"].append(importance)
+        mine.append(statistics.median(times))
+    scores = {name: disentanglement(np.transpose(found)) for name, found in importances.items()}
+    note = f"{rows} rows, {inputs.codes.shape[1]} latents; baseline: scikit-learn"
+    table = [
+        Row(f"a factor of {values}", one, other, "core-s", other / one, note)
+        for values, one, other in zip(VALUES, mine, base["scikit-learn"], strict=True)
+    ]
+    for name, times in base.items():
+        note = (
+            f"baseline: {name}; disentanglement {scores['ours'][0]:.4f} and {scores[name][0]:.4f}"
+        )
+        table.append(
+            Row("all five factors", sum(mine), sum(times), "core-s", sum(times) / sum(mine), note)
+        )
+    return table
+
+
+if __name__ == "__main__":
+    print_rows(main(int(sys.argv[1])))

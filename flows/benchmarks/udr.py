@@ -1,0 +1,230 @@
+"""UDR of all ordered pairs of a data set's models, against scikit-learn's way, pair by pair.
+
+10,000 points and 10 latents per model, all made up: half of the models are noisy copies of shared
+factors in another order, half are rotated; one latent in ten is dead. Ours is the wall time of
+one single-threaded process per core, from codes on the disk to udr and udr_eq2 of every pair.
+Blocks of models are handed out two at a time; a process keeps the two that it last prepared. Making
+up the codes is not counted.
+
+The baseline is one fit per pair of standardised latents, with scikit-learn's defaults as in the
+released code of Duan et al. 2020, or scipy's spearmanr of all latents of a pair at once. It is
+measured on a sample of the same pairs, on one core while nothing else runs, before each of our
+turns; all pairs on all cores are reckoned from the median, as if cores did not disturb each other.
+The scores of the sample must agree. On a machine that others use, the core-seconds of both, in the
+note, tell more than the wall time. Memory is the sum of the processes' largest resident sizes.
+`size` is the number of models.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
+from functools import lru_cache
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flows.benchmarks import Row
+from infra.runtime import WORKER, cores
+from metrics.udr import Prepared, compare, compare_both, pairwise, prepare
+from tasks.streams import stream
+
+MODELS, ALL_TO_ALL, POINTS, LATENTS = 1_800, 60, 10_000, 10
+BLOCK = 300  # models
+TURNS = 3
+DEAD = 0.1
+Matrix = NDArray[Any]
+
+
+def measure(size: int | None = None) -> list[Row]:
+    measured = subprocess.run(
+        [sys.executable, "-m", "flows.benchmarks.udr", str(size or MODELS)],
+        env={**os.environ, **WORKER},
+        stdout=subprocess.PIPE,
+        check=True,
+        text=True,
+    )
+    return [Row(**row) for row in json.loads(measured.stdout)]
+
+
+def lasso(regressors: Matrix, targets: Matrix) -> Matrix:
+    from sklearn.linear_model import Lasso
+
+    return np.abs(Lasso(alpha=0.1).fit(regressors, targets).coef_).T
+
+
+def lasso_cv(regressors: Matrix, targets: Matrix) -> Matrix:
+    from sklearn.linear_model import MultiTaskLassoCV
+
+    return np.abs(MultiTaskLassoCV(cv=5).fit(regressors, targets).coef_).T
+
+
+def spearman(regressors: Matrix, targets: Matrix) -> Matrix:
+    from scipy.stats import spearmanr
+
+    found = np.zeros((LATENTS, LATENTS))
+    rows, columns = (np.flatnonzero(side.any(axis=0)) for side in (regressors, targets))
+    both = np.asarray(spearmanr(regressors[:, rows], targets[:, columns]).statistic)
+    if both.ndim == 2:  # else one latent with one
+        both = both[: len(rows), len(rows) :]
+    found[np.ix_(rows, columns)] = np.abs(both)
+    return found
+
+
+# By similarity: the baseline, pairs of a turn, at most so many models (0: as told), agreement.
+BASELINES: dict[str, tuple[Callable[[Matrix, Matrix], Matrix], int, int, float]] = {
+    "lasso": (lasso, 60, 0, 5e-3),
+    "spearman": (spearman, 10, 600, 1e-5),
+    "lasso_cv": (lasso_cv, 3, 120, 1e-5),
+}
+
+
+def made_up(model: int) -> tuple[Matrix, Matrix]:
+    """Codes (points, latents) and KL per latent."""
+    factors = stream("bench udr").normal(size=(POINTS, LATENTS))
+    draws = stream("bench udr", str(model))
+    if model % 2:
+        mixing = np.linalg.qr(draws.normal(size=(LATENTS, LATENTS)))[0]
+    else:
+        mixing = draws.permutation(np.diag(draws.choice([-1.0, 1.0], size=LATENTS)))
+    alive = draws.random(LATENTS) >= DEAD
+    codes = factors @ mixing * alive + 0.4 * draws.normal(size=factors.shape)
+    return (codes * np.where(alive, 1.0, 0.01)).astype(np.float32), np.where(alive, 2.0, 0.001)
+
+
+def make_block(folder: Path, number: int, models: range) -> None:
+    both = [made_up(model) for model in models]
+    np.save(folder / f"codes-{number}.npy", np.stack([codes for codes, _ in both]))
+    np.save(folder / f"informative-{number}.npy", np.stack([kl for _, kl in both]) > 0.01)
+
+
+@lru_cache(maxsize=2)
+def prepared(folder: Path, number: int, similarity: str) -> tuple[Prepared, Matrix]:
+    codes = np.load(folder / f"codes-{number}.npy")
+    return prepare(codes, similarity), np.load(folder / f"informative-{number}.npy")
+
+
+def compare_blocks(
+    folder: Path, i: int, j: int, similarity: str
+) -> tuple[int, int, tuple[Matrix, ...], float]:
+    """The blocks, their scores, and the core-seconds that it took."""
+    began = time.process_time()
+    a, informative_a = prepared(folder, i, similarity)
+    if i == j:
+        scores: tuple[Matrix, ...] = compare(a, a, informative_a, informative_a)
+    else:
+        b, informative_b = prepared(folder, j, similarity)
+        scores = compare_both(a, b, informative_a, informative_b)
+    return i, j, scores, time.process_time() - began
+
+
+def warm(similarity: str) -> None:
+    pairwise(stream("bench udr warm").normal(size=(3, 50, 4)), similarity=similarity)
+
+
+def peak(_: int) -> tuple[int, int]:
+    """This process's number and its largest resident size, in bytes."""
+    time.sleep(0.2)  # so that no process answers for another
+    largest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return os.getpid(), largest * (1 if sys.platform == "darwin" else 1024)
+
+
+def theirs(
+    folder: Path, similarity: str, models: int, step: int, draws: np.random.Generator
+) -> tuple[float, float, list[tuple[int, int, float]]]:
+    """Seconds and core-seconds a pair, and each pair's udr."""
+    from metrics.udr.pair_score import relative_strength
+
+    way, pairs, _, _ = BASELINES[similarity]
+    found, seconds, core_seconds = [], 0.0, 0.0
+    for _ in range(pairs):
+        i, j = draws.choice(models, size=2, replace=False).tolist()
+        sides, flags = [], []
+        for model in (i, j):
+            codes = np.load(folder / f"codes-{model // step}.npy", mmap_mode="r")[model % step]
+            flags.append(np.load(folder / f"informative-{model // step}.npy")[model % step])
+            codes = codes.astype(np.float64)
+            sides.append((codes - codes.mean(axis=0)) / codes.std(axis=0) * flags[-1])
+        began, core_began = time.perf_counter(), time.process_time()
+        matrix = way(*sides)
+        seconds += time.perf_counter() - began
+        core_seconds += time.process_time() - core_began
+        found.append((i, j, relative_strength(matrix[flags[0]][:, flags[1]])[0]))
+    return seconds / pairs, core_seconds / pairs, found
+
+
+def compared(title: str, similarity: str, models: int) -> Row:
+    count = cores()
+    # Enough pairs of blocks for all cores to end at about the same time.
+    blocks = min(models, max(-(-models // BLOCK), int(np.ceil(np.sqrt(2 * count)))))
+    step = -(-models // blocks)
+    parts = [range(at, min(at + step, models)) for at in range(0, models, step)]
+    tasks = [(i, j) for i in range(len(parts)) for j in range(i, len(parts))]
+    udr, udr_eq2 = np.full((2, models, models), np.nan)
+    draws = stream("bench udr sample", similarity)
+    _, _, _, agreement = BASELINES[similarity]
+    mine, worked, base, base_worked = [], [], [], []
+    context = get_context("spawn")
+    with (
+        TemporaryDirectory() as name,
+        ProcessPoolExecutor(count, context, initializer=warm, initargs=(similarity,)) as pool,
+    ):
+        folder = Path(name)
+        list(pool.map(make_block, [folder] * len(parts), range(len(parts)), parts))
+        for _ in range(TURNS):
+            seconds, core_seconds, sample = theirs(folder, similarity, models, step, draws)
+            base.append(seconds)
+            base_worked.append(core_seconds)
+            core_seconds, began = 0.0, time.perf_counter()
+            calls = [pool.submit(compare_blocks, folder, i, j, similarity) for i, j in tasks]
+            for call in calls:
+                i, j, scores, seconds = call.result()
+                core_seconds += seconds
+                a, b = (slice(parts[k].start, parts[k].stop) for k in (i, j))
+                udr[a, b], udr_eq2[a, b] = scores[:2]
+                if i != j:
+                    udr[b, a], udr_eq2[b, a] = scores[2:]
+            mine.append(time.perf_counter() - began)
+            worked.append(core_seconds)
+            for i, j, expected in sample:
+                if abs(udr[i, j] - expected) > agreement:
+                    raise RuntimeError(f"{title}: {udr[i, j]} of {i, j}, baseline {expected}")
+        sizes = dict(pool.map(peak, range(4 * count)))
+    used = sum(sizes.values()) + peak(0)[1]
+    ours, each = statistics.median(mine), statistics.median(base)
+    pairs = models * (models - 1)
+    work, their_work = statistics.median(worked) / pairs, statistics.median(base_worked)
+    note = (
+        f"{pairs:,} ordered pairs on {count} cores, memory {used / 2**30:.1f} GiB; a pair takes "
+        f"{1e6 * work:.1f} core-µs, of {TURNS * BASELINES[similarity][1]} by the baseline "
+        f"{1e3 * their_work:.1f} core-ms: {their_work / work:.0f} times"
+    )
+    theirs_all = each * pairs / count
+    return Row(title, ours, theirs_all, "s", theirs_all / ours, note)
+
+
+def main(models: int) -> list[Row]:
+    rows = [compared(f"lasso, {models} models", "lasso", models)]
+    if models > ALL_TO_ALL:
+        rows.append(compared(f"lasso, {ALL_TO_ALL} models (A2A)", "lasso", ALL_TO_ALL))
+    for similarity, (_, _, most, _) in BASELINES.items():
+        if most:
+            some = min(models, most)
+            rows.append(compared(f"{similarity}, {some} models", similarity, some))
+    return rows
+
+
+if __name__ == "__main__":
+    print(json.dumps([asdict(row) for row in main(int(sys.argv[1]))]))

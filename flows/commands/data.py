@@ -1,0 +1,239 @@
+"""`tolstoy data`: what there is, fetch it, check it, take images out of it."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import math
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import App, Parameter
+
+import data
+from data.base.cache import ENVIRONMENT, folder
+from data.base.pixels import is_whole
+from flows.commands.bar import bar
+from flows.commands.text import table
+from infra.errors import WrongInput, one_of
+
+Json = Annotated[bool, Parameter(negative="", help="print JSON for a program to read")]
+DataDir = Annotated[
+    Path | None, Parameter(help="folder of prepared data [TOLSTOY_DATA, or the user's cache]")
+]
+Name = Annotated[str | None, Parameter(help="a data set")]
+
+data_app = App(
+    name="data",
+    help="Data sets: what there is, fetch, check, export.\n\nExample: tolstoy data list",
+    default_parameter=Parameter(negative=""),
+)
+
+
+def use_folder(data_dir: Path | None) -> Path:
+    """Make this folder the data's for this process and those that it starts."""
+    if data_dir:
+        os.environ[ENVIRONMENT] = str(data_dir.expanduser().absolute())
+    return folder()
+
+
+@data_app.command(name="list")
+def list_(*, data_dir: DataDir = None, json: Json = False) -> int:
+    """Name, factors, images, source, size and place of every data set.
+
+    Example: tolstoy data list
+    """
+    cache = use_folder(data_dir)
+    rows = [_listed(name, cache) for name in data.DATA_SETS]
+    if json:
+        print(jsonlib.dumps(rows, indent=2))
+        return 0
+    head = ("name", "factors", "images", "source", "size", "where")
+    shown = [
+        (
+            row["name"],
+            " × ".join(str(factor["size"]) for factor in row["factors"]),
+            f"{row['images']:,}",
+            ", ".join(source + ("" if ok else " (fetch)") for source, ok in row["sources"].items()),
+            size_text(row["bytes"]) if row["bytes"] else "-",
+            ", ".join(row["files"]) or "-",
+        )
+        for row in rows
+    ]
+    print(table(head, shown))
+    print(
+        f"\nFiles are in {cache}; what can be drawn is drawn there when first used.\n"
+        "A source marked (fetch) needs its file: tolstoy data fetch NAME [--from PATH]"
+    )
+    return 0
+
+
+def _listed(name: str, cache: Path) -> dict[str, Any]:
+    known = data.describe(name)
+    files = [file for file in data.files(name).values() if (cache / file).is_file()]
+    return {
+        "name": name,
+        "factors": [
+            {"name": factor, "size": size}
+            for factor, size in zip(known.factor_names, known.factor_sizes, strict=True)
+        ],
+        "images": known.pictures or math.prod(known.factor_sizes),
+        "sources": {source: data.at_hand(name, source, cache) for source in data.sources(name)},
+        "bytes": sum((cache / file).stat().st_size for file in files),
+        "files": files,
+        "folder": str(cache),
+    }
+
+
+def size_text(count: float) -> str:
+    for unit in ("B", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}"
+        count /= 1000
+    return f"{count:.1f} GB"
+
+
+@data_app.command
+def fetch(
+    name: Name = None,
+    /,
+    *,
+    all_: Annotated[bool, Parameter(name="--all", help="every published data set")] = False,
+    from_: Annotated[
+        Path | None, Parameter(name="--from", help="a file or folder that you already have")
+    ] = None,
+    data_dir: DataDir = None,
+) -> int:
+    """Get the published files: downloaded, checked, prepared. The same command goes on.
+
+    Example: tolstoy data fetch shapes3d --from ~/Downloads/3dshapes.h5
+    """
+    cache = use_folder(data_dir)
+    if all_ and from_:
+        raise WrongInput("--from", "--from with --all", "--from with the NAME of one data set")
+    if not all_:
+        name = _one_name(name)
+        if name not in _fetchable():
+            accepted = f"{', '.join(_fetchable())}; {name} needs no file"
+            raise WrongInput("data fetch", name, accepted)
+        _fetch(name, cache, from_)
+        return 0
+    if name:
+        raise WrongInput("NAME", f"{name} with --all", "one data set, or --all")
+    missed = 0
+    for one in _fetchable():
+        try:
+            _fetch(one, cache, None)
+        except WrongInput as error:  # the others may be had all the same
+            print(f"tolstoy: {error}", file=sys.stderr)
+            missed += 1
+    return 2 if missed else 0
+
+
+def _fetch(name: str, cache: Path, from_: Path | None) -> None:
+    for source, published in data.published_files(name).items():
+        if not published.check(cache):
+            with bar(name) as tell:
+                if from_:
+                    published.take(from_, cache, tell)
+                else:
+                    published.fetch(cache, tell)
+        print(f"{name}: {source} file is ready in {cache}")
+        if published.remark:
+            print(f"{name}: {published.remark(published.pixels(cache, name))}")
+
+
+def _fetchable() -> list[str]:
+    return [name for name in data.DATA_SETS if data.published_files(name)]
+
+
+def _one_name(name: str | None) -> str:
+    if name is None:
+        raise WrongInput("NAME", "nothing", "one data set, or --all")
+    data.module(name)
+    return name
+
+
+@data_app.command
+def check(*, data_dir: DataDir = None, json: Json = False) -> int:
+    """Verify the checksum of every prepared file; exits with 1 if one is damaged.
+
+    Example: tolstoy data check
+    """
+    cache = use_folder(data_dir)
+    found = {file: is_whole(cache / file) for file in data.prepared_files(cache)}
+    if json:
+        print(jsonlib.dumps(found, indent=2))
+    else:
+        for file, whole in found.items():
+            print(f"{'whole  ' if whole else 'DAMAGED'}  {file}")
+        damaged = sum(not whole for whole in found.values())
+        print(f"{len(found)} files in {cache}, {damaged} damaged")
+        if damaged:
+            print("Remove a damaged file and use or fetch its data set again.")
+    return 0 if all(found.values()) else 1
+
+
+@data_app.command
+def export(
+    name: Annotated[str, Parameter(help="a data set")],
+    /,
+    *,
+    rows: Annotated[
+        Path | None,
+        Parameter(help=".npy of whole numbers: factor values (n, factors), or places (n,)"),
+    ] = None,
+    all_: Annotated[bool, Parameter(name="--all", help="the whole grid")] = False,
+    out: Annotated[Path | None, Parameter(help=".npz to write: images (uint8), factors")] = None,
+    sheet: Annotated[Path | None, Parameter(help=".png contact sheet to write")] = None,
+    source: Annotated[str | None, Parameter(help="redrawn, official or look-alike")] = None,
+    seed: Annotated[int, Parameter(help="of what is drawn afresh: noise, random rows")] = 0,
+    data_dir: DataDir = None,
+) -> int:
+    """Write chosen images and factors to a file, or some of them to a contact sheet.
+
+    Example: tolstoy data export cars3d --sheet cars.png
+    """
+    cache = use_folder(data_dir)
+    chosen = _source(name, source, cache)
+    if not out and not sheet:
+        raise WrongInput("data export", "nothing to write", "--out FILE.npz or --sheet FILE.png")
+    if out and all_ == (rows is not None):
+        found = "--rows and --all" if all_ else "no rows"
+        raise WrongInput("data export --out", found, "--rows ROWS.npy or --all")
+    from tasks.export import contact_sheet, read_rows, write_images
+    from tasks.streams import stream
+
+    with bar(name) as tell:
+        data_set = data.load(name, chosen, cache, lambda part: tell("preparing", part))
+        table_ = read_rows(rows, data_set) if rows else None
+        if out:
+            draws = stream("export", name, seed)
+            count = write_images(out, data_set, table_, draws, lambda part: tell("writing", part))
+            print(f"{out}: {count:,} images of {name} ({chosen})")
+    if sheet:
+        _write_new(sheet, contact_sheet(data_set, table_, stream("sheet", name, seed)))
+        print(f"{sheet}: contact sheet of {name} ({chosen})")
+    return 0
+
+
+def _source(name: str, source: str | None, cache: Path) -> Any:
+    """The source asked for, or the most faithful one that is at hand."""
+    known = data.sources(name)
+    if source and source not in known:
+        raise WrongInput("--source", source, one_of(known, source))
+    for one in known:
+        if one == source or (not source and data.at_hand(name, one, cache)):
+            return one
+    raise WrongInput(f"data {name}", f"no file in {cache}", f"tolstoy data fetch {name} first")
+
+
+def _write_new(target: Path, content: bytes) -> None:
+    try:
+        with target.open("xb") as file:
+            file.write(content)
+    except FileExistsError:
+        raise WrongInput("--sheet", str(target), "a file that does not exist yet") from None
+    except OSError as error:
+        raise WrongInput("--sheet", f"{target} ({error.strerror})", "a place to write") from None

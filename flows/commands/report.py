@@ -1,0 +1,69 @@
+"""What a finished run shows: the report, renewed when its tables changed, and medians per cell."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from statistics import median
+
+import pyarrow.compute as pc
+
+from infra.store import Store
+from tasks.study.model import cell_name
+from tasks.study.spec import Study
+from tasks.study.survey import CellSurvey
+
+MADE_FROM = ("report", "made-from.json")
+
+
+def renewed_report(study: Study, store: Store) -> str:
+    """Write the report if the tables have changed since; returns its path."""
+    parts = [store.listing("tables", name) for name in store.names("tables")]
+    made_from = hashlib.sha256(f"{study.model_dump_json()} {parts}".encode()).hexdigest()
+    there = store.exists(*MADE_FROM) and store.exists("report", "index.html")
+    if there and store.read_json(*MADE_FROM) == made_from:
+        return store.address("report", "index.html")
+    from tasks.report.page import write_report
+
+    path = write_report(store, study.model_dump(mode="json"))
+    store.write_json(made_from, *MADE_FROM)
+    return path
+
+
+def median_rows(
+    study: Study, store: Store, found: Sequence[CellSurvey]
+) -> tuple[list[str], list[list[object]]]:
+    """A heading, and a row per cell: the median over its seeds of every headline and of UDR."""
+    names, values = medians(study, store)
+    rows: list[list[object]] = []
+    for one in found:
+        shown = [values.get((one.cell.name, name)) for name in names]
+        numbers = ["-" if value is None else f"{value:.3f}" for value in shown]
+        rows.append([one.cell.name, one.count("trained"), *numbers])
+    return ["cell (medians over seeds)", "models", *names], rows
+
+
+def medians(study: Study, store: Store) -> tuple[list[str], dict[tuple[str, str], float]]:
+    """The names of headlines and rankings, and by cell and name the median over seeds."""
+    values: dict[tuple[str, str], list[float]] = {}
+    columns = ["data", "method", "strength"]
+    scores = store.read("scores", [*columns, "metric", "part", "value"])
+    for row in scores.filter(pc.equal(scores["part"], "score")).to_pylist():
+        if row["value"] is not None:
+            cell = cell_name(row["data"], row["method"], row["strength"])
+            values.setdefault((cell, row["metric"]), []).append(row["value"])
+    for row in store.read("ranks", [*columns, "similarity", "pool", "udr"]).to_pylist():
+        if row["udr"] is not None:
+            cell = cell_name(row["data"], row["method"], row["strength"])
+            ranking = _ranking(study, row["similarity"], row["pool"])
+            values.setdefault((cell, ranking), []).append(row["udr"])
+    udr = study.udr
+    rankings = [_ranking(study, name, pool) for name in udr.similarities for pool in udr.pools]
+    names = [*study.metrics.names, *rankings]
+    return names, {key: median(numbers) for key, numbers in values.items()}
+
+
+def _ranking(study: Study, similarity: str, pool: str) -> str:
+    """The similarity is named only where the study has several."""
+    several = len(study.udr.similarities) > 1
+    return f"udr ({similarity}, {pool})" if several else f"udr ({pool})"

@@ -1,0 +1,128 @@
+"""`tolstoy score FILE`: every metric of anyone's codes and factors."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import math
+import statistics
+from pathlib import Path
+from typing import Any
+
+import metrics
+from flows.commands.bar import bar
+from flows.commands.text import table
+from infra.errors import WrongInput, one_of
+
+Rows = list[dict[str, Any]]
+
+
+def score_file(
+    file: Path,
+    names: tuple[str, ...],
+    seed: int,
+    repeat: int,
+    out: Path | None,
+    plot: Path | None,
+    parts: bool,
+    json: bool,
+) -> int:
+    """Print the scores, with their parts or without, and write all of them to `out` and their
+    matrices to `plot`."""
+    from tasks.own_codes import read_codes
+    from tasks.score_codes import scores_of, split_inputs
+
+    for name in names:
+        if name not in metrics.METRICS:
+            raise WrongInput("--metrics", name, one_of(metrics.METRICS, name))
+    if repeat < 1:
+        raise WrongInput("--repeat", repeat, "a number from 1")
+    if seed < 0:
+        raise WrongInput("--seed", seed, "a number from 0")
+    for field, target in (("--out", out), ("--plot", plot)):
+        if target is not None and target.exists():
+            raise WrongInput(field, str(target), "a file that does not exist yet")
+    own = read_codes(file)
+    seeds = range(seed, seed + repeat)
+    results = []
+    try:
+        with bar(file.name) as tell:
+            for result in scores_of(own, names, seeds):
+                results.append(result)
+                tell(f"{result.metric} done", len(results) / (len(names) * repeat))
+    except ValueError as error:
+        raise WrongInput(file.name, str(error), "more rows") from None
+    rows = _rows(results, own.factor_names)
+    if out is not None:
+        _write(out, rows)
+    if plot is not None:
+        from tasks.matrices import draw_matrices
+
+        draw_matrices(split_inputs(own, names, seed), names, own.factor_names, seed, plot)
+    if json:
+        print(jsonlib.dumps(rows, indent=2))
+    else:
+        shown = rows if parts else [row for row in rows if row["part"] == "score"]
+        print(_table(shown, repeat))
+        if len(shown) < len(rows):
+            print(f"{len(rows) - len(shown)} parts of these scores: --parts, --json or --out FILE")
+    return 0
+
+
+def _rows(results: list[Any], factor_names: tuple[str, ...] | None) -> Rows:
+    """A row per metric, part and factor: the value, or mean and standard deviation over seeds."""
+    values: dict[tuple[str, str, int | None], list[float]] = {}
+    reasons: dict[tuple[str, str, int | None], str] = {}
+    for result in results:
+        for score in result.scores:
+            key = (result.metric, score.part, score.factor)
+            values.setdefault(key, []).append(score.value)
+            if result.reason:
+                reasons[key] = result.reason
+    repeated = max((len(found) for found in values.values()), default=1) > 1
+    rows: Rows = []
+    for (metric, part, factor), found in values.items():
+        named = factor_names[factor] if factor is not None and factor_names else factor
+        mean = statistics.fmean(found)
+        value = mean if math.isfinite(mean) else None
+        row: dict[str, Any] = {"metric": metric, "part": part, "factor": named, "value": value}
+        if repeated:
+            row["std"] = statistics.stdev(found) if value is not None and len(found) > 1 else None
+        if value is None:
+            row["reason"] = reasons.get((metric, part, factor), "it comes out as no number")
+        rows.append(row)
+    return rows
+
+
+def _table(rows: Rows, repeat: int) -> str:
+    head = ["metric", "part", "factor", "value", *(["std"] if repeat > 1 else []), ""]
+    shown = []
+    for row in rows:
+        numbers = [row["value"], *([row["std"]] if repeat > 1 else [])]
+        texts = ["-" if number is None else f"{number:.4f}" for number in numbers]
+        factor = "" if row["factor"] is None else row["factor"]
+        shown.append([row["metric"], row["part"], str(factor), *texts, row.get("reason", "")])
+    return table(head, shown)
+
+
+def _write(target: Path, rows: Rows) -> None:
+    """A Parquet table of the rows; factors as text, as some have names and some numbers."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    kinds = {"value": pa.float64(), "std": pa.float64()}
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    columns = {}
+    for name in names:
+        values = [row.get(name) for row in rows]
+        if name == "factor":
+            values = [None if value is None else str(value) for value in values]
+        columns[name] = pa.array(values, kinds.get(name, pa.string()))
+    partial = target.with_name(f".{target.name}.partial")
+    try:
+        pq.write_table(pa.table(columns), partial)
+        partial.rename(target)
+    except OSError as error:
+        found = f"{target} ({error.strerror or error})"
+        raise WrongInput("--out", found, "a place with room to write") from None
+    finally:
+        partial.unlink(missing_ok=True)

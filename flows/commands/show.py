@@ -1,0 +1,145 @@
+"""`tolstoy show`: all that is known of one model, and its pictures as files."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from infra.errors import WrongInput
+from infra.store import Store, merged_key
+from tasks.study.model import cell_name
+from tasks.study.stored import STUDY_FILE
+
+STUDIES = "studies"  # where stores lie unless --store says otherwise
+BAR = 24  # characters of the longest bar
+
+
+def show_model(start: str, uri: str | None, out: str | None, gif: bool, json: bool) -> int:
+    """Print what the store says of the model whose id begins so, and write its pictures."""
+    store, row = _found(start, uri)
+    facts = _facts(store, row)
+    files = _pictures(store, row, gif) if row["status"] == "trained" else {}
+    folder = Path(out or f"shown/{row['model_id']}")
+    facts["files"] = [str(_write(folder / name, content)) for name, content in files.items()]
+    print(jsonlib.dumps(facts, indent=2) if json else "\n".join(_lines(facts)))
+    return 0
+
+
+def _found(start: str, uri: str | None) -> tuple[Store, dict[str, Any]]:
+    """The one model whose id begins with `start`, and its store."""
+    stores = [Store(uri)] if uri else [Store(place) for place in _places()]
+    found = []
+    for store in stores:
+        for model_id in store.read("models", ["model_id"])["model_id"].to_pylist():
+            if model_id.startswith(start):
+                found.append((store, model_id))
+    if len(found) != 1 or not start:
+        where = uri or ", ".join(map(str, stores)) or f"{STUDIES}/ (empty)"
+        several = ", ".join(f"{model_id} in {store}" for store, model_id in found[:4])
+        raise WrongInput(
+            "MODEL_ID",
+            f"{start}, which begins {several}" if found else start,
+            f"the id of one model in {where} (column model_id of the tables; --store STORE)",
+        )
+    store, model_id = found[0]
+    rows = store.read("models").to_pylist()
+    return store, next(row for row in rows if row["model_id"] == model_id)
+
+
+def _places() -> Iterator[str]:
+    for file in sorted(Path(STUDIES).glob(f"*/{STUDY_FILE}")):
+        yield str(file.parent)
+
+
+def _rows(store: Store, row: dict[str, Any], table: str, *keys: str) -> list[dict[str, Any]]:
+    cell = cell_name(row["data"], row["method"], row["strength"])
+    wanted = [row["model_id"], merged_key(cell), *keys]
+    rows = store.read(table, keys=wanted).to_pylist()
+    return [one for one in rows if one["model_id"] == row["model_id"]]
+
+
+def _facts(store: Store, row: dict[str, Any]) -> dict[str, Any]:
+    """The model's row, its headline scores and its rankings."""
+    group = f"{row['data']}-{row['method']}"
+    cell = cell_name(row["data"], row["method"], row["strength"])
+    pace = row["steps"] / row["seconds"] if row["seconds"] else None
+    return {
+        "store": str(store),
+        **row,
+        "versions": jsonlib.loads(row["versions"]),
+        "steps_per_second": pace,
+        "scores": {
+            score["metric"]: score["value"]
+            for score in _rows(store, row, "scores")
+            if score["part"] == "score" and score["factor"] is None
+        },
+        "ranks": [
+            {name: rank[name] for name in ("similarity", "pool", "p", "udr", "comparisons")}
+            for rank in _rows(store, row, "ranks", group, cell, row["data"])
+        ],
+    }
+
+
+def _pictures(store: Store, row: dict[str, Any], gif: bool) -> dict[str, bytes]:
+    files = {f"{one['kind']}.png": one["png"] for one in _rows(store, row, "pictures")}
+    if gif:
+        from tasks.animate import animated_traversal
+
+        files["traversal.gif"] = animated_traversal(store, row["model_id"], row["kl_per_latent"])
+    return files
+
+
+def _write(target: Path, content: bytes) -> Path:
+    """The same pictures again are no trouble; other people's files are."""
+    try:
+        if target.exists() and target.read_bytes() != content:
+            raise WrongInput("--out", f"{target} (another file)", "a folder without it")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+    except OSError as error:
+        raise WrongInput("--out", f"{target} ({error.strerror})", "a place to write") from None
+    return target
+
+
+def _lines(facts: dict[str, Any]) -> Iterator[str]:
+    pace = facts["steps_per_second"]
+    trained = facts["status"] == "trained"
+    yield from (
+        f"{name:<12} {text}"
+        for name, text in (
+            ("model", facts["model_id"]),
+            ("store", facts["store"]),
+            ("data", f"{facts['data']} ({facts['source']})"),
+            ("method", f"{facts['method']}, strength {facts['strength']:g}, seed {facts['seed']}"),
+            ("status", facts["status"] + (f": {facts['reason']}" if facts["reason"] else "")),
+            (
+                "training",
+                f"{facts['steps']:,} of {facts['training_steps']:,} steps in "
+                f"{facts['seconds']:,.1f} s"
+                + (f", {pace:.1f} steps a second" if pace else "")
+                + (f", on {facts['device']}" if facts["device"] else ""),
+            ),
+        )
+    )
+    if trained:
+        yield (
+            f"{'elbo':<12} {facts['elbo']:.3f} nats per image: reconstruction "
+            f"{facts['reconstruction']:.3f}, kl {facts['kl']:.3f}"
+        )
+        kl = facts["kl_per_latent"]
+        top = max(kl) or 1.0
+        for latent in sorted(range(len(kl)), key=lambda latent: -kl[latent]):
+            bar = "█" * round(BAR * kl[latent] / top)
+            yield f"{f'kl {latent}':<12} {kl[latent]:7.3f} {bar}".rstrip()
+    for name, value in facts["scores"].items():
+        yield f"{name:<12} " + ("-" if value is None else f"{value:.4f}")
+    for rank in facts["ranks"]:
+        value = "-" if rank["udr"] is None else f"{rank['udr']:.4f}"
+        yield (
+            f"{'udr':<12} {value} ({rank['similarity']}, pool {rank['pool']}, "
+            f"{rank['comparisons']} comparisons)"
+        )
+    for file in facts["files"]:
+        yield f"{'picture':<12} {file}"

@@ -1,0 +1,156 @@
+"""What DCI metrics share: scores of an importance matrix, and of regressors that give one.
+
+Entry (i, j) of the matrix says how important latent i is for predicting factor j; never negative.
+
+Paper: Eastwood & Williams 2018, "A framework for the quantitative evaluation of disentangled
+representations", section 2. A latent's disentanglement is 1 minus the entropy, to the base of the
+number of factors, of its row divided by the row's sum; the representation's is their mean weighted
+by the rows' sums. A factor's completeness is the same of its column, to the base of the number of
+latents; the representation's is the plain mean over factors (the paper's tables, and Carbonneau et
+al. 2022, section 4.3.1); the mean weighted by the columns' sums is a part of its own.
+
+Conventions: a latent without any importance has disentanglement 0 and weight 0, a factor without
+any has completeness 0 and counts in the plain mean; a matrix of zeros scores 0. With one factor
+every latent of any importance is disentangled (1); with one latent every factor of any importance
+is complete (1).
+"""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import entr
+
+from metrics.base.arrays import numbers
+from metrics.base.inputs import Score
+from metrics.base.predictors import check_tables, standardised, validation_rows
+
+Predict: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+Fit: TypeAlias = Callable[
+    [NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]],
+    tuple[NDArray[np.float64], Predict],
+]
+
+
+def disentanglement(importance: ArrayLike) -> tuple[float, NDArray[np.float64]]:
+    """The weighted mean over latents, and every latent's."""
+    shares, weights = _shares(importance)
+    each = _concentration(shares)
+    return float(weights @ each), each
+
+
+def completeness(importance: ArrayLike) -> tuple[float, float, NDArray[np.float64]]:
+    """The mean over factors, the weighted mean, and every factor's."""
+    shares, weights = _shares(np.asarray(importance).T)
+    each = _concentration(shares)
+    return float(each.mean()), float(weights @ each), each
+
+
+def importance_scores(importance: ArrayLike) -> list[Score]:
+    """Disentanglement ("score" and "disentanglement"; of latent 3 "disentanglement latent 3") and
+    completeness ("completeness", also per factor, and "completeness_weighted")."""
+    overall, latents = disentanglement(importance)
+    mean, weighted, factors = completeness(importance)
+    return [
+        Score("score", overall),
+        Score("disentanglement", overall),
+        Score("completeness", mean),
+        Score("completeness_weighted", weighted),
+        *(
+            Score(f"disentanglement latent {latent}", float(value))
+            for latent, value in enumerate(latents)
+        ),
+        *(Score("completeness", float(value), factor) for factor, value in enumerate(factors)),
+    ]
+
+
+def regressor_scores(
+    codes: ArrayLike,
+    factors: ArrayLike,
+    test_codes: ArrayLike,
+    test_factors: ArrayLike,
+    fit: Fit,
+    rng: np.random.Generator,
+) -> list[Score]:
+    """importance_scores and error_scores of one regressor per factor; see `regressors`."""
+    importance, errors, spread = regressors(codes, factors, test_codes, test_factors, fit, rng)
+    return importance_scores(importance) + error_scores(errors[0], errors[1], spread)
+
+
+def regressors(
+    codes: ArrayLike,
+    factors: ArrayLike,
+    test_codes: ArrayLike,
+    test_factors: ArrayLike,
+    fit: Fit,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Importance (latents, factors), errors (train and test, factors), and factors' deviations.
+
+    `fit(codes, target, held_out)` learns a factor and returns every latent's importance and a
+    function that predicts; it may choose a setting by the rows of `held_out`, one in five, the same
+    for all factors. Latents and factors are standardised by the training rows. A factor with one
+    value is not learned: nothing is important for it.
+    """
+    tables = check_tables(codes, factors, test_codes, test_factors)
+    latents, test_latents = standardised(tables.codes, tables.test_codes)
+    held_out = validation_rows(len(latents), rng)
+    columns = tables.factors.shape[1]
+    importance = np.zeros((latents.shape[1], columns))
+    errors, spread = np.zeros((2, columns)), np.zeros(columns)
+    for column in range(columns):
+        factor = tables.factors[:, column].astype(np.float64)
+        width = factor.max() - factor.min()
+        if width == 0:
+            continue
+        mean, deviation = factor.mean(), factor.std()
+        target = (factor - mean) / deviation
+        test_target = (tables.test_factors[:, column] - mean) / deviation
+        importance[:, column], predict = fit(latents, target, held_out)
+        spread[column] = deviation / width
+        for part, (inputs, wanted) in enumerate([(latents, target), (test_latents, test_target)]):
+            errors[part, column] = np.square(predict(inputs) - wanted).mean() * spread[column] ** 2
+    return importance, errors, spread
+
+
+def error_scores(train: ArrayLike, test: ArrayLike, deviation: ArrayLike) -> list[Score]:
+    """Informativeness of regressors, from their mean squared error in either part.
+
+    Errors have one number per factor, with the training values scaled to [0, 1]; `deviation` is the
+    standard deviation of the values so scaled, 0 for a factor with one value. Per factor and, as
+    the mean over factors, for all: "informativeness_train" and "informativeness_test" are
+    1 - 6 · error, at least 0 (Carbonneau et al. 2022, section 4.3.1: two uniform random numbers
+    have error 1/6); "nrmse_train" and "nrmse_test" are the root of the error over the deviation,
+    1 for guessing the mean (Eastwood & Williams 2018, appendix B.1). The former is generous: always
+    guessing the mean of evenly spread values has error 1/12 and scores 1/2. A factor with one value
+    has nothing to tell: 0 and 1.
+    """
+    spread = numbers("deviation", deviation, ("factor",))
+    varied = spread > 0
+    scores = []
+    for part, error in (("train", train), ("test", test)):
+        errors = numbers(f"{part} error", error, ("factor",))
+        told = np.where(varied, np.maximum(1 - 6 * errors, 0.0), 0.0)
+        relative = np.divide(np.sqrt(errors), spread, out=np.ones(len(errors)), where=varied)
+        for name, values in ((f"informativeness_{part}", told), (f"nrmse_{part}", relative)):
+            scores.append(Score(name, float(values.mean())))
+            scores += [Score(name, float(value), factor) for factor, value in enumerate(values)]
+    return scores
+
+
+def _shares(importance: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Every row divided by its sum, and the rows' sums divided by their sum; 0 where that is 0."""
+    matrix = numbers("importance", importance, ("row", "column")).astype(np.float64)
+    if matrix.min() < 0:
+        raise ValueError(f"importance: found {matrix.min()}; numbers from 0 are accepted")
+    sums = matrix.sum(axis=1, keepdims=True)
+    shares = np.divide(matrix, sums, out=np.zeros_like(matrix), where=sums > 0)
+    return shares, sums[:, 0] / (sums.sum() or 1.0)
+
+
+def _concentration(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 minus the entropy of every row, to the base of its length; 0 for a row of zeros."""
+    base = np.log(max(shares.shape[1], 2))  # the entropy over one place is 0, whatever the base
+    concentration = 1 - entr(shares).sum(axis=1) / base
+    return np.where(shares.any(axis=1), np.clip(concentration, 0.0, 1.0), 0.0)

@@ -1,0 +1,164 @@
+"""What metrics read and what they return, checked in one place."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metrics.base.arrays import Codes, Factors, check, numbers, whole_numbers
+from metrics.base.trees import Classifier, Kind, learn
+
+Part = TypeVar("Part")
+
+BINS = 20  # Locatello et al. 2019, appendix C
+# Points under each value of a factor: the released configuration of Locatello et al. 2019b, "On
+# the fairness of disentangled representations". Duan et al. 2020, appendix A.8, does not say.
+INTERVENED = 100
+
+
+@dataclass(frozen=True)
+class Score:
+    """One number of a metric; its headline has part "score" and no factor."""
+
+    part: str
+    value: float
+    factor: int | None = None
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Groups of points that share the value of one factor; `factor` tells which."""
+
+    codes: Codes  # (groups, size, latents)
+    factor: Factors  # (groups,)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Sets of pairs of points: both of a pair share the value of one factor, which `factor` tells.
+
+    The value may differ from pair to pair.
+    """
+
+    first: Codes  # (sets, pairs, latents)
+    second: Codes  # (sets, pairs, latents)
+    factor: Factors  # (sets,)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """All that metrics may read of one model. What no chosen metric needs may stay None.
+
+    A metric's NEEDS names "table" (codes, factors), "test_table" (test_codes, test_factors),
+    "groups" (train_groups, test_groups: points that share one factor's value), "pairs"
+    (train_pairs, test_pairs), "variations" (train_variations, test_variations: groups of points
+    that share the values of all factors but the one that `factor` tells), "interventions" (for
+    every factor, the same points under each of its values) and "posterior" (of every row of the
+    codes: log-variances and the loss of reconstruction; no factors).
+    """
+
+    codes: Codes  # (points, latents)
+    factors: Factors  # (points, factors)
+    train_groups: Groups | None = None
+    test_groups: Groups | None = None
+    test_codes: Codes | None = None
+    test_factors: Factors | None = None
+    train_pairs: Pairs | None = None
+    test_pairs: Pairs | None = None
+    train_variations: Groups | None = None
+    test_variations: Groups | None = None
+    interventions: tuple[Codes, ...] | None = None  # per factor (values, points, latents)
+    logvar: Codes | None = None  # (points, latents)
+    reconstruction: NDArray[np.floating[Any]] | None = None  # (points,), nats
+    trees: Kind = "presorted"
+    tree_seed: int = 0
+    impossible: Mapping[str, str] = field(default_factory=dict)  # a kind of groups, and why
+
+    def groups(self) -> tuple[Groups, Groups]:
+        """The training and the test groups, for metrics that need "groups"."""
+        return self._both("groups", self.train_groups, self.test_groups)
+
+    def pairs(self) -> tuple[Pairs, Pairs]:
+        """The training and the test pairs, for metrics that need "pairs"."""
+        return self._both("pairs", self.train_pairs, self.test_pairs)
+
+    def variations(self) -> tuple[Groups, Groups]:
+        """The training and the test variations, for metrics that need "variations"."""
+        return self._both("variations", self.train_variations, self.test_variations)
+
+    def intervened(self) -> tuple[Codes, ...]:
+        """Each factor's points under each of its values, for metrics that need "interventions"."""
+        if self.interventions is None:
+            needed = "inputs: interventions is None; an array per factor is accepted"
+            raise ValueError(self.impossible.get("interventions", needed))
+        factors, latents = self.factors.shape[1], self.codes.shape[1]
+        if len(self.interventions) != factors:
+            raise ValueError(
+                f"interventions: found {len(self.interventions)} arrays; {factors}, one for each "
+                "factor, are accepted"
+            )
+        return tuple(
+            _points_by_value(f"interventions[{factor}]", codes, latents)
+            for factor, codes in enumerate(self.interventions)
+        )
+
+    def _both(self, kind: str, train: Part | None, test: Part | None) -> tuple[Part, Part]:
+        if train is None or test is None:
+            needed = f"inputs: train_{kind} or test_{kind} is None; both are accepted"
+            raise ValueError(self.impossible.get(kind, needed))
+        return train, test
+
+    def test_table(self) -> tuple[Codes, Factors]:
+        """The test rows, for metrics that need "test_table"."""
+        if self.test_codes is None or self.test_factors is None:
+            raise ValueError("inputs: test_codes or test_factors is None; two arrays are accepted")
+        return self.test_codes, self.test_factors
+
+    @cached_property
+    def labels(self) -> Factors:
+        """Every latent's bin of 20 equal ones over its range: computed once for all metrics."""
+        from metrics.base.information import (
+            discretise,  # scipy, which a list of metrics does not need
+        )
+
+        codes, _ = check(self.codes, self.factors)
+        return discretise(codes, BINS)
+
+    @cached_property
+    def information(self) -> NDArray[np.float64]:
+        """Mutual information of every latent's bin with every factor: (latents, factors), nats."""
+        from metrics.base.information import mutual_information
+
+        return mutual_information(self.labels, check(self.codes, self.factors)[1])
+
+    @cached_property
+    def boosted(self) -> list[Classifier]:
+        """Boosted trees that tell each factor from the codes: learned once for all metrics."""
+        return learn(*check(self.codes, self.factors), self.trees, self.tree_seed)
+
+
+def _points_by_value(name: str, codes: Codes, latents: int) -> Codes:
+    """The same points under each value, in `latents` latents, or a ValueError."""
+    found = numbers(name, codes, ("value", "point", "latent"))
+    if found.shape[2] != latents:
+        raise ValueError(
+            f"{name}: found shape {found.shape}; (values, points, {latents}) is accepted"
+        )
+    return found
+
+
+def check_groups(name: str, groups: Groups, latents: int) -> Groups:
+    """Groups of at least two points in `latents` latents, or a ValueError."""
+    codes = numbers(f"{name}.codes", groups.codes, ("group", "point", "latent"))
+    factor = whole_numbers(f"{name}.factor", groups.factor, ("group",))
+    if codes.shape[1] < 2 or codes.shape[2] != latents or len(codes) != len(factor):
+        raise ValueError(
+            f"{name}.codes: found shape {codes.shape}; "
+            f"({len(factor)}, 2 or more, {latents}) is accepted"
+        )
+    if factor.min() < 0:
+        raise ValueError(f"{name}.factor: found {factor.min()}; indices from 0 are accepted")
+    return Groups(codes, factor)

@@ -1,0 +1,75 @@
+"""What metrics that train predictors share: tables, one scale, validation rows, no warnings."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from metrics.base.arrays import Factors, check
+
+TINY = 1e-150  # squares of smaller numbers underflow
+FAR = 1e30  # in standard deviations; float32, in which forests compute, ends at 3e38
+SEEDS = 2**31
+
+
+class Tables(NamedTuple):
+    """A training and a test table with the same columns."""
+
+    codes: NDArray[np.float64]
+    factors: Factors
+    test_codes: NDArray[np.float64]
+    test_factors: Factors
+
+
+def check_tables(
+    codes: ArrayLike, factors: ArrayLike, test_codes: ArrayLike, test_factors: ArrayLike
+) -> Tables:
+    """Both tables, codes in float64, or a ValueError."""
+    left, values = check(codes, factors)
+    test_left, test_values = check(test_codes, test_factors)
+    for name, train, test in (
+        ("test_codes", left, test_left),
+        ("test_factors", values, test_values),
+    ):
+        if train.shape[1] != test.shape[1]:
+            raise ValueError(
+                f"{name}: found {test.shape[1]} columns; {train.shape[1]}, as in training, "
+                "is accepted"
+            )
+    return Tables(left.astype(np.float64), values, test_left.astype(np.float64), test_values)
+
+
+def standardised(
+    train: NDArray[np.float64], test: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Both with the training columns' mean 0 and variance 1 (n below).
+
+    A column that is constant in training, or differs by less than 1e-150, becomes 0 in both. Test
+    values further than 1e30 standard deviations from the mean are taken as that far.
+    """
+    mean = np.where(train.min(axis=0) < train.max(axis=0), train.mean(axis=0), train[0])
+    train, test = train - mean, test - mean
+    live = np.abs(train).max(axis=0) > TINY
+    deviation = np.where(live, train.std(axis=0), 1.0)
+    return (
+        np.where(live, train / deviation, 0.0),
+        np.where(live, np.clip(test / deviation, -FAR, FAR), 0.0),
+    )
+
+
+def validation_rows(rows: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """True for one row in five, at least one, drawn without replacement; False for the others."""
+    held_out = np.zeros(rows, dtype=np.bool_)
+    held_out[rng.permutation(rows)[: max(1, rows // 5)]] = True
+    return held_out
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """No warning reaches the user: of few points per value, or of a solver that stops early."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

@@ -1,0 +1,130 @@
+"""Gradient boosted trees with exact splits: scikit-learn's GradientBoostingClassifier(), quicker.
+
+The classifier of Locatello et al. 2019 (appendix C), with scikit-learn's default settings: 100
+rounds of one regression tree per class (one in all for two classes) that asks up to three questions
+and is fitted to the gradient of the log-loss; every split is the one that lowers the squared error
+most, in the middle between two different values; a leaf is one Newton step, a tenth of which is
+added. A column's importance is its splits' share of the fall in squared error, over all trees.
+
+It is quicker for two reasons (exact_tree.py). Columns are sorted once, not for every node
+of every tree: a node passes its rows on to its children in the order of every column. And columns
+are scored without a branch, as if any two neighbours had different values; whether they do is then
+only looked at in the best column.
+
+Gradients are rounded to a grid on which sums over rows are exact in any order. Splits that part the
+same rows by different columns then have equal scores, and the seed decides which is taken; in
+scikit-learn it is the seed or the rounding. Nothing else differs.
+
+Conventions: as in scikit-learn, values become float32, and neighbours that are less than 1e-7 apart
+count as equal. Values beyond float32 are an error.
+"""
+
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+
+from metrics.base.arrays import numbers
+from metrics.compiled.exact_tree import LEAVES, NODES, Tree, add_round, grow_round, workspace
+
+ROUNDS, RATE = 100, 0.1
+LARGEST = float(np.finfo(np.float32).max)
+SMALLEST_CHANCE = float(np.finfo(np.float64).eps)
+
+Floats = NDArray[np.float64]
+
+
+class Boosting:
+    """The classifier, with scikit-learn's interface."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = seed
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> "Boosting":
+        """Learn from X (rows, columns) and y (rows,), which has two values or more."""
+        columns = _columns(X)
+        self.classes_, target = np.unique(np.asarray(y), return_inverse=True)
+        if len(self.classes_) < 2 or target.shape != columns.shape[1:]:
+            raise ValueError(
+                f"y: found shape {target.shape} with {len(self.classes_)} different values; "
+                f"{columns.shape[1:]} with 2 or more is accepted"
+            )
+        member = (target == np.arange(len(self.classes_))[:, None]).astype(np.float64)
+        self._start = _log_odds(member.mean(axis=1))
+        if len(self._start) == 1:
+            member = member[1:]
+        size = (ROUNDS, len(self._start))
+        self._trees = [
+            Tree(*parts)
+            for parts in zip(
+                np.zeros((*size, NODES), np.intp),
+                np.zeros((*size, NODES), np.float32),
+                np.zeros((*size, LEAVES)),
+                strict=True,
+            )
+        ]
+        falls = self._grow(columns, member)
+        self.feature_importances_ = falls / (falls.sum() or 1.0)
+        return self
+
+    def _grow(self, columns: NDArray[np.float32], member: Floats) -> Floats:
+        """Fill the trees; returns each column's fall in squared error."""
+        rows = columns.shape[1]
+        index = np.uint16 if rows <= 2**16 else np.uint32
+        order = np.argsort(columns, axis=1, kind="stable").astype(index)
+        space, falls = workspace(len(columns), rows, index), np.zeros(len(columns))
+        state = np.array([self.seed], np.uint64)
+        raw = np.repeat(self._start[:, None], rows, axis=1)
+        for trees in self._trees:
+            chance = _chances(raw)
+            grow_round(columns, order, member - chance, chance, trees, falls, state, space)
+            if len(raw) > 1:  # Friedman's factor, as in scikit-learn
+                trees.leaves[:] *= (len(raw) - 1) / len(raw)
+            add_round(columns, trees, RATE, raw, space.leaf)
+        return falls
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The likeliest class of every row."""
+        raw = self._raw(X)
+        likeliest = raw.argmax(axis=0) if len(raw) > 1 else (raw[0] >= 0).astype(np.intp)
+        classes: NDArray[Any] = self.classes_[likeliest]
+        return classes
+
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Every class's probability: (rows, classes)."""
+        chance = _chances(self._raw(X))
+        return chance.T if len(chance) > 1 else np.stack([1 - chance[0], chance[0]], axis=1)
+
+    def _raw(self, X: ArrayLike) -> Floats:
+        columns = _columns(X)
+        raw = np.repeat(self._start[:, None], columns.shape[1], axis=1)
+        leaf = np.empty(columns.shape[1], np.uint8)
+        for trees in self._trees:
+            add_round(columns, trees, RATE, raw, leaf)
+        return raw
+
+
+def _columns(codes: ArrayLike) -> NDArray[np.float32]:
+    """(columns, rows) in float32, or a ValueError."""
+    found = numbers("X", codes, ("row", "column"))
+    if np.abs(found).max() > LARGEST:
+        raise ValueError(f"X: found {np.abs(found).max()} in size; {LARGEST:g} is accepted")
+    return np.ascontiguousarray(found.T, np.float32)
+
+
+def _log_odds(shares: Floats) -> Floats:
+    """Where boosting starts: the logarithm of each class's share, one number for two classes."""
+    shares = shares.clip(SMALLEST_CHANCE, 1 - SMALLEST_CHANCE)
+    if len(shares) == 2:
+        return cast(Floats, np.log(shares[1:] / shares[:1]))
+    return cast(Floats, np.log(shares))
+
+
+def _chances(raw: Floats) -> Floats:
+    """Every class's probability, (classes, rows); for two classes the second's."""
+    if len(raw) == 1:
+        return cast(Floats, expit(raw))
+    chance: Floats = np.exp(raw - raw.max(axis=0))
+    chance /= chance.sum(axis=0)
+    return chance

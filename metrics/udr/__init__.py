@@ -1,0 +1,259 @@
+"""Unsupervised disentanglement ranking: models that agree are disentangled.
+
+Two models of the same points are compared by a matrix of similarities between their latents; here
+row a says how much each latent of model j (target) owes to latent a of model i (regressor). Each
+similarity has a file, metrics/similarity_NAME.py. A pair scores high where every informative row
+and column has one large entry: pair_score.py has `udr`, as released, and `udr_eq2`, as in the
+paper. A model's score is the median over its comparisons.
+
+Paper: Duan et al. 2020, "Unsupervised model selection for variational disentangled representation
+learning", section 4 and appendix A.5. A latent is informative where its KL exceeds 0.01; the others
+take no part in a comparison, neither as regressors nor as targets. A pair in which either model has
+no informative latent scores 0.
+
+All models are compared by second moments: one product of matrices for both directions of all pairs.
+Its rounding, of float32, is the only thing in which a pair depends on others in the same product.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from metrics import SIMILARITIES
+from metrics.base.arrays import numbers
+from metrics.udr.moments import Flags, Matrix, Moments, Prepared, kind, prepare
+
+__all__ = [
+    "SIMILARITIES",
+    "Pairs",
+    "Prepared",
+    "aggregate",
+    "compare",
+    "compare_both",
+    "pairwise",
+    "prepare",
+    "similarity_matrix",
+]
+
+BLOCK_BYTES = 64 * 2**20  # of prepared codes; two blocks are held at once
+PRODUCT_BYTES = 64 * 2**20  # of a product, which is held twice for both directions
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Comparisons of i (rows, regressors) with j (columns, targets); NaN on the diagonal."""
+
+    udr: Matrix  # (models, models)
+    udr_eq2: Matrix  # (models, models)
+    informative: NDArray[np.int64]  # (models,): how many latents are
+
+
+def pairwise(
+    codes: ArrayLike,
+    kl: ArrayLike | None = None,
+    similarity: str = "lasso",
+    threshold: float = 0.01,
+) -> Pairs:
+    """Compare every model with every other; codes (models, points, latents), kl (models, latents).
+
+    A latent is informative where kl > threshold, and where it is not constant if kl is None. A pair
+    in which either model has no informative latent scores 0.
+    """
+    kind(similarity)
+    codes = numbers("codes", codes, ("model", "row", "latent"))
+    models, points, latents = codes.shape
+    if kl is None:
+        informative = np.stack([(of_one != of_one[0]).any(axis=0) for of_one in codes])
+    else:
+        kl = numbers("kl", kl, ("model", "latent"))
+        if kl.shape != (models, latents):
+            raise ValueError(f"kl: found shape {kl.shape}; {(models, latents)} is accepted")
+        informative = kl > threshold
+    udr, udr_eq2 = np.full((2, models, models), np.nan)
+    step = max(1, BLOCK_BYTES // (4 * points * latents))
+    blocks = [slice(start, min(start + step, models)) for start in range(0, models, step)]
+    for number, i in enumerate(blocks):
+        a = prepare(codes[i], similarity)
+        udr[i, i], udr_eq2[i, i] = compare(a, a, informative[i], informative[i])
+        for j in blocks[number + 1 :]:
+            b = prepare(codes[j], similarity)
+            udr[i, j], udr_eq2[i, j], udr[j, i], udr_eq2[j, i] = compare_both(
+                a, b, informative[i], informative[j]
+            )
+    np.fill_diagonal(udr, np.nan)
+    np.fill_diagonal(udr_eq2, np.nan)
+    return Pairs(udr, udr_eq2, informative.sum(axis=1))
+
+
+def similarity_matrix(codes_i: ArrayLike, codes_j: ArrayLike, similarity: str = "lasso") -> Matrix:
+    """Similarities of all latents of model i (rows, regressors) with all of j (columns, targets).
+
+    As the paper's Figure 5; codes are (points, latents), and a constant latent is like no other.
+    """
+    i, j = (
+        numbers(name, codes, ("row", "latent"))
+        for name, codes in (("codes_i", codes_i), ("codes_j", codes_j))
+    )
+    if len(i) != len(j):
+        raise ValueError(f"codes_j: found {len(j)} rows; {len(i)}, as codes_i, are accepted")
+    a, b = (_Side(prepare(codes[None], similarity)) for codes in (i, j))
+    return kind(similarity).similarities(_moments(a, b, _product(a, b), 0))
+
+
+def compare(
+    regressors: Prepared,
+    targets: Prepared,
+    informative_regressors: Flags,
+    informative_targets: Flags,
+) -> tuple[Matrix, Matrix]:
+    """udr and udr_eq2 (models i, models j), where i predicts j; informative is (models, latents).
+
+    A model that stands on both sides is compared with itself like any other.
+    """
+    udr, udr_eq2 = np.zeros((2, len(regressors.latents), len(targets.latents)))
+    targets_side = _Side(targets, informative_targets)
+    alike = regressors is targets and informative_regressors is informative_targets
+    for part in _parts(regressors, targets_side):
+        whole = alike and part == slice(0, len(targets.latents))  # numpy halves its own product
+        side = targets_side
+        if not whole:
+            side = _Side(regressors[part], informative_regressors[part])
+        udr[part], udr_eq2[part] = _scores(side, targets_side, _product(side, targets_side))
+    return udr, udr_eq2
+
+
+def compare_both(
+    a: Prepared, b: Prepared, informative_a: Flags, informative_b: Flags
+) -> tuple[Matrix, Matrix, Matrix, Matrix]:
+    """udr and udr_eq2 where a predicts b, (models of a, models of b), and where b predicts a,
+    (models of b, models of a)."""
+    udr_ab, eq2_ab = np.zeros((2, len(a.latents), len(b.latents)))
+    udr_ba, eq2_ba = np.zeros((2, len(b.latents), len(a.latents)))
+    side_b = _Side(b, informative_b)
+    for part in _parts(a, side_b):
+        side_a = _Side(a[part], informative_a[part])
+        product = _product(side_a, side_b)
+        udr_ab[part], eq2_ab[part] = _scores(side_a, side_b, product)
+        mirrored = np.ascontiguousarray(product.transpose(0, 2, 1))
+        udr_ba[:, part], eq2_ba[:, part] = _scores(side_b, side_a, mirrored)
+    return udr_ab, eq2_ab, udr_ba, eq2_ba
+
+
+class _Side:
+    """The informative latents of models that are compared, in one row after the other."""
+
+    def __init__(self, prepared: Prepared, informative: Flags | None = None) -> None:
+        models, latents, points = prepared.latents.shape
+        if informative is None:
+            informative = np.ones((models, latents), dtype=np.bool_)
+        if informative.shape != (models, latents) or informative.dtype != np.bool_:
+            raise ValueError(
+                f"informative: found {informative.dtype} of shape {informative.shape}; "
+                f"booleans of shape {(models, latents)} are accepted"
+            )
+        self.prepared, self.informative = prepared, informative
+        self.folds = prepared.folds()
+        self.rows = prepared.latents[informative]  # (informative latents, points)
+        self.first = np.concatenate([[0], np.cumsum(informative.sum(axis=1))])
+        own = np.einsum("mfll->mfl", prepared.grams)
+        self.squares = np.ascontiguousarray(own.transpose(1, 0, 2)[:, informative])
+        self.means = np.ascontiguousarray(prepared.means.transpose(1, 0, 2)[:, informative])
+        self.shares = np.array([part.stop - part.start for part in self.folds]) / points
+
+
+def _parts(regressors: Prepared, targets: _Side) -> Iterator[slice]:
+    """Regressors, so many at a time that their product with the targets keeps to PRODUCT_BYTES."""
+    how, (models, latents, _) = kind(regressors.similarity), regressors.latents.shape
+    if regressors.similarity != targets.prepared.similarity:
+        raise ValueError(
+            f"targets: found latents prepared for {targets.prepared.similarity}; "
+            f"for {regressors.similarity}, as the regressors, is accepted"
+        )
+    points = targets.rows.shape[1]
+    if regressors.latents.shape[2] != points:
+        raise ValueError(
+            f"targets: found {points} points; {regressors.latents.shape[2]}, as the regressors, "
+            "are accepted"
+        )
+    each = how.FOLDS * latents * max(1, len(targets.rows)) * np.dtype(how.PRODUCT).itemsize
+    step = max(1, PRODUCT_BYTES // each)
+    return (slice(start, min(start + step, models)) for start in range(0, models, step))
+
+
+def _product(regressors: _Side, targets: _Side) -> NDArray[np.floating]:
+    """X'Y / n of each fold, (folds, regressors, targets)."""
+    how, points = kind(targets.prepared.similarity), targets.rows.shape[1]
+    product = np.empty((how.FOLDS, len(regressors.rows), len(targets.rows)), dtype=how.PRODUCT)
+    for fold, part in enumerate(targets.folds):
+        x, y = (
+            side.rows[:, part].astype(how.PRODUCT, copy=False) for side in (regressors, targets)
+        )
+        np.matmul(x, y.T, out=product[fold])
+    product /= points
+    return product
+
+
+def _scores(
+    regressors: _Side, targets: _Side, product: NDArray[np.floating]
+) -> tuple[Matrix, Matrix]:
+    from metrics.udr.pair_score import relative_strengths  # numba, which light commands do not need
+
+    similarities = kind(targets.prepared.similarity).similarities
+    udr, udr_eq2 = np.zeros((2, len(regressors.informative), len(targets.informative)))
+    for model in np.flatnonzero(regressors.informative.any(axis=1)).tolist():
+        found = similarities(_moments(regressors, targets, product, model))
+        udr[model], udr_eq2[model] = relative_strengths(found, targets.first)
+    return udr, udr_eq2
+
+
+def _moments(
+    regressors: _Side, targets: _Side, product: NDArray[np.floating], model: int
+) -> Moments:
+    informative = regressors.informative[model]
+    rows = slice(*regressors.first[model : model + 2])
+    return Moments(
+        regressors.prepared.grams[model][:, informative][:, :, informative],
+        product[:, rows],
+        regressors.means[:, rows],
+        targets.means,
+        targets.squares,
+        targets.first,
+        targets.shares,
+    )
+
+
+def aggregate(
+    pair_scores: ArrayLike, collapsed: ArrayLike, p: int | None, rng: np.random.Generator
+) -> tuple[Matrix, NDArray[np.int64]]:
+    """Every model's score as a target, and how many comparisons it is the median of.
+
+    Each model is compared with p others, drawn without replacement, or with all where there are no
+    more or p is None. NaN in pair_scores (models, models) means not compared. A collapsed model
+    (without informative latents) scores 0 with 0 comparisons, and nobody is compared with it:
+    otherwise one such model would lower the scores of all others. A model that nobody is left to be
+    compared with scores NaN with 0 comparisons.
+    """
+    pair_scores, collapsed = np.asarray(pair_scores, dtype=np.float64), np.asarray(collapsed)
+    models = collapsed.size
+    if collapsed.shape != (models,) or collapsed.dtype != np.bool_:
+        raise ValueError(
+            f"collapsed: found {collapsed.dtype} of shape {collapsed.shape}; "
+            "booleans of shape (models,) are accepted"
+        )
+    if pair_scores.shape != (models, models):
+        raise ValueError(
+            f"pair_scores: found shape {pair_scores.shape}; {(models, models)} is accepted"
+        )
+    if p is not None and p < 1:
+        raise ValueError(f"p: found {p}; 1 or more, or None for all, is accepted")
+    compared = ~np.isnan(pair_scores) & ~collapsed[:, None] & ~np.eye(models, dtype=bool)
+    scores, comparisons = np.zeros(models), np.zeros(models, dtype=np.int64)
+    for model in np.flatnonzero(~collapsed):
+        others = np.flatnonzero(compared[:, model])
+        if p is not None and p < len(others):
+            others = rng.choice(others, size=p, replace=False)
+        comparisons[model] = len(others)
+        scores[model] = np.median(pair_scores[others, model]) if len(others) else np.nan
+    return scores, comparisons

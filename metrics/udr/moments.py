@@ -1,0 +1,117 @@
+"""Second moments of many models' latents: one matrix product in the place of passes over points.
+
+A similarity (metrics/similarity_NAME.py) is told the moments of one model, the regressors, with the
+latents of many, the targets; each as sums over a fold of the points divided by the number of all
+points, so that a fold's moments can be left out or taken alone.
+"""
+
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from metrics import SIMILARITIES
+from metrics.base.arrays import numbers
+
+Matrix = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Of one model's informative latents with those of the targets, as sums over each fold."""
+
+    grams: Matrix  # (folds, regressors, regressors)
+    products: NDArray[Any]  # (folds, regressors, targets), of float32 or float64
+    means: Matrix  # (folds, regressors)
+    target_means: Matrix  # (folds, targets)
+    target_squares: Matrix  # (folds, targets)
+    first: NDArray[np.int64]  # (target models + 1,): where each one's targets begin, and the end
+    shares: Matrix  # (folds,): of the points
+
+
+class Similarity(Protocol):
+    """What metrics/similarity_NAME.py holds."""
+
+    FOLDS: int  # consecutive parts of the points, of equal size up to one point
+    PRODUCT: type[np.floating[Any]]  # what the product of float32 latents is summed in
+
+    @staticmethod
+    def standard(latents: Matrix) -> Matrix:
+        """(latents, points), as in the codes, to mean 0 and variance 1; 0 where constant."""
+
+    @staticmethod
+    def similarities(moments: Moments) -> Matrix:
+        """(regressors, targets), none negative."""
+
+
+def kind(similarity: str) -> Similarity:
+    if similarity not in SIMILARITIES:
+        raise ValueError(f"similarity: found {similarity!r}; {', '.join(SIMILARITIES)} is accepted")
+    module: Any = import_module(f"metrics.udr.{similarity}")
+    return module  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Models' standardised (or ranked) latents, ready to be compared."""
+
+    similarity: str
+    latents: NDArray[np.float32]  # (models, latents, points): contiguous over what is summed
+    grams: Matrix  # (models, folds, latents, latents), as in Moments
+    means: Matrix  # (models, folds, latents)
+
+    def folds(self) -> list[slice]:
+        return consecutive(self.latents.shape[2], kind(self.similarity).FOLDS)
+
+    def __getitem__(self, models: slice) -> "Prepared":
+        return Prepared(
+            self.similarity, self.latents[models], self.grams[models], self.means[models]
+        )
+
+
+def consecutive(points: int, folds: int) -> list[slice]:
+    """Parts of equal size up to one point, larger ones first, as scikit-learn's KFold."""
+    ends = np.cumsum([points // folds + (fold < points % folds) for fold in range(folds)])
+    return [slice(int(start), int(end)) for start, end in pairwise([0, *ends])]
+
+
+def prepare(codes: ArrayLike, similarity: str) -> Prepared:
+    """Codes (models, points, latents) of any scale, as `similarity` compares them.
+
+    A constant latent becomes 0, exactly.
+    """
+    how = kind(similarity)
+    codes = numbers("codes", codes, ("model", "row", "latent"))
+    models, points, latents = codes.shape
+    if points < how.FOLDS:
+        raise ValueError(
+            f"codes: found {points} rows; at least {how.FOLDS}, one for each fold, are accepted"
+        )
+    folds = consecutive(points, how.FOLDS)
+    standard = np.empty((models, latents, points), dtype=np.float32)
+    grams = np.empty((models, len(folds), latents, latents))
+    means = np.empty((models, len(folds), latents))
+    for model in range(models):  # one at a time, in the processor's cache
+        standard[model] = how.standard(np.ascontiguousarray(codes[model].T, dtype=np.float64))
+        rounded = standard[model].astype(np.float64)
+        for fold, part in enumerate(folds):
+            grams[model, fold] = rounded[:, part] @ rounded[:, part].T / points
+            means[model, fold] = rounded[:, part].sum(axis=1) / points
+    return Prepared(similarity, standard, grams, means)
+
+
+def standardised(latents: Matrix) -> Matrix:
+    """(latents, points) with mean 0 and variance 1 over the points, of whatever scale; 0 where all
+    points are equal."""
+    low, high = latents.min(axis=1, keepdims=True), latents.max(axis=1, keepdims=True)
+    half = (high - low) / 2
+    centred: Matrix = latents - (low + high) / 2
+    centred /= np.where(half > 0, half, np.inf)  # no square overflows or vanishes
+    centred -= centred.mean(axis=1, keepdims=True)
+    deviation = np.sqrt(np.einsum("lp,lp->l", centred, centred) / centred.shape[1])
+    centred /= np.where(deviation > 0, deviation, np.inf)[:, None]
+    return centred

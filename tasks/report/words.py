@@ -1,0 +1,80 @@
+"""The names people know for the names in the tables; an unknown name stands for itself."""
+
+from __future__ import annotations
+
+import math
+
+from data import DATA_SETS
+from metrics import METRICS
+from models import METHODS
+
+MISSING = "–"
+
+SOURCES = {
+    "official": "the authors' own file",
+    "redrawn": "drawn anew by the authors' recipe",
+    "look-alike": "drawn to resemble the original: its numbers are not the papers' numbers",
+    "user": "your own data",
+}
+POOLS = {
+    "cell": "UDR, same strength",
+    "method": "UDR, all strengths",
+    "data": "UDR, all methods",
+}
+POOL_MEANINGS = {
+    "cell": "compared with the models of its own cell, which differ in their seed only",
+    "method": "compared with all models of its data set and method",
+    "data": "compared with all models of its data set",
+}
+
+
+def data_name(name: str) -> str:
+    return DATA_SETS[name].title if name in DATA_SETS else name
+
+
+def method_name(name: str) -> str:
+    return METHODS[name].title if name in METHODS else name
+
+
+def symbol(method: str) -> str:
+    return METHODS[method].symbol if method in METHODS else "strength"
+
+
+def metric_name(name: str) -> str:
+    return METRICS[name].title if name in METRICS else name
+
+
+def udr_name(pool: str, similarity: str, alone: bool) -> str:
+    """What a ranking is called; the similarity is named only where there are several."""
+    name = POOLS.get(pool, f"UDR, {pool}")
+    return name if alone else f"{name} ({similarity})"
+
+
+def strength_text(strength: float) -> str:
+    return f"{strength:g}"
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number for reading: never nan, a true minus sign, fewer decimals where it is large."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    if abs(value) >= 100:
+        digits = min(digits, 1)
+    elif abs(value) >= 10:
+        digits = min(digits, 2)
+    text = f"{value:,.{digits}f}"
+    if not text.strip("-0.,"):
+        text = text.lstrip("-")
+    return text.replace("-", "−")
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def duration(seconds: float) -> str:
+    """Time in the largest unit that leaves a number above one."""
+    for size, unit in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:,.1f} {unit}"
+    return f"{seconds:.0f} seconds"

@@ -1,0 +1,66 @@
+"""Comparisons of a study: in which groups they are ranked, and what of them stands in the store."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+from infra.store import Store
+from tasks.study.model import Cell, Model
+from tasks.study.pair_parts import SEPARATOR, wanted_parts
+from tasks.study.spec import Study, Udr
+from tasks.study.survey import CellSurvey
+
+
+def groups_of(study: Study, cells: Iterable[Cell]) -> dict[str, list[Cell]]:
+    """The cells that are ranked together, by the name of their part of `ranks`."""
+    groups: dict[str, list[Cell]] = {}
+    if study.udr.similarities and study.udr.pools:
+        for cell in cells:
+            groups.setdefault(cell.data if "data" in study.udr.pools else cell.group, []).append(
+                cell
+            )
+    return groups
+
+
+def all_stands(study: Study, store: Store, found: Sequence[CellSurvey]) -> bool:
+    """Whether every group is ranked as the study wants it; opens one file per group."""
+    by_name = {one.cell.name: one for one in found}
+    groups = groups_of(study, [one.cell for one in found])
+    if not groups:
+        return True
+    there = set(store.parts("pairs"))
+    return not outdated(store, groups, there) and all(
+        is_ranked(
+            store,
+            group,
+            [m for cell in cells for m in by_name[cell.name].trained],
+            study.udr,
+            there,
+        )
+        for group, cells in groups.items()
+    )
+
+
+def is_ranked(store: Store, group: str, models: Sequence[Model], udr: Udr, there: set[str]) -> bool:
+    """Whether the ranking was made from just these models, and no part of their pairs was lost."""
+    if not models:
+        return True
+    made_from = ranking_made_from([model.id for model in models], udr)
+    return store.part_made_from("ranks", group) == made_from and there.issuperset(
+        part.name for part in wanted_parts(models, udr)
+    )
+
+
+def outdated(store: Store, groups: Iterable[str], there: Iterable[str]) -> list[tuple[str, str]]:
+    """Parts that others replace: rankings of other groups, and pairs kept per group, as once."""
+    return [
+        *(("ranks", name) for name in store.parts("ranks") if name not in groups),
+        *(("pairs", name) for name in there if SEPARATOR not in name),
+    ]
+
+
+def ranking_made_from(model_ids: Sequence[str], udr: Udr) -> str:
+    """What a ranking depends on: which models were compared, and how."""
+    text = udr.model_dump_json() + " ".join(sorted(model_ids))
+    return hashlib.sha256(text.encode()).hexdigest()

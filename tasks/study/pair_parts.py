@@ -1,0 +1,163 @@
+"""Which pairs of models UDR needs, and what of it is missing: parts of `pairs`, and tiles of parts.
+
+A part holds a similarity between all models of one cell and all of another, in both directions, or
+within one cell. It says of which models it is, and so a grown cell costs its new models only. No
+pool and no number of comparisons enters: those choose among pairs that stand.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from infra.store import Store
+from tasks.study.model import Model
+from tasks.study.spec import Udr
+
+TILE = 400  # models of whose codes a task holds on either side: 160 MB of 10,000 × 10 float32
+SEPARATOR = "~"  # no cell's name has it
+LONGEST = (
+    180  # characters of a part's name; file systems take 255, of which a temporary name has 46
+)
+
+Held = tuple[frozenset[str], frozenset[str]]
+NOTHING: Held = (frozenset(), frozenset())
+
+
+@dataclass(frozen=True)
+class PairPart:
+    """One part of `pairs`: the models of two cells, or of one cell twice."""
+
+    similarity: str
+    one: tuple[Model, ...]
+    other: tuple[Model, ...]
+
+    @property
+    def within(self) -> bool:
+        return self.one[0].cell == self.other[0].cell
+
+    @property
+    def cells(self) -> tuple[str, str]:
+        return self.one[0].cell, self.other[0].cell
+
+    @property
+    def name(self) -> str:
+        name = SEPARATOR.join((self.similarity, *self.cells))
+        if len(name) <= LONGEST:
+            return name
+        digest = hashlib.sha256(name.encode()).hexdigest()[:32]
+        return name[: LONGEST - len(digest) - 1] + SEPARATOR + digest
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        return self.one if self.within else (*self.one, *self.other)
+
+    def made_from(self, threshold: float) -> str:
+        sides = [[model.id for model in side] for side in (self.one, self.other)]
+        return json.dumps({"kl_threshold": threshold, "models": sides})
+
+    def without(self, lost: Iterable[str]) -> PairPart:
+        lost = set(lost)
+        one, other = (tuple(m for m in side if m.id not in lost) for side in (self.one, self.other))
+        return PairPart(self.similarity, one, other)
+
+    def missing(self, held: Held) -> list[tuple[tuple[Model, ...], tuple[Model, ...]]]:
+        """Blocks of models against models that a part which holds these models lacks.
+
+        Together with what is held they are the part, each pair of models once.
+        """
+        had, others = held
+        new = tuple(model for model in self.one if model.id not in had)
+        old = tuple(model for model in self.one if model.id in had)
+        if self.within:
+            blocks = [(new, new), (old, new)]
+        else:
+            new_others = tuple(model for model in self.other if model.id not in others)
+            blocks = [(new, self.other), (old, new_others)]
+        return [
+            (one, other)
+            for one, other in blocks
+            if one and other and not (one == other and len(one) == 1)
+        ]
+
+
+def held(made_from: str, threshold: float) -> Held:
+    """The models of a part that says it was made from this; none under another threshold."""
+    try:
+        facts = json.loads(made_from)
+        one, other = facts["models"]
+        if facts["kl_threshold"] != threshold:
+            return NOTHING
+    except (ValueError, KeyError, TypeError):  # written by nobody we know
+        return NOTHING
+    return frozenset(one), frozenset(other)
+
+
+def held_models(store: Store, part: PairPart, threshold: float) -> Held:
+    """The models of the part as it stands in the store."""
+    return held(store.part_made_from("pairs", part.name), threshold)
+
+
+def missing_parts(store: Store, models: Sequence[Model], udr: Udr) -> list[PairPart]:
+    """The parts that lack a pair of these models."""
+    there = set(store.parts("pairs"))
+    return [
+        part
+        for part in wanted_parts(models, udr)
+        if part.name not in there or part.missing(held_models(store, part, udr.kl_threshold))
+    ]
+
+
+def wanted_parts(models: Sequence[Model], udr: Udr) -> list[PairPart]:
+    """The parts that these trained models of one data set need for these pools."""
+    cells: dict[str, list[Model]] = {}
+    for model in sorted(models, key=lambda model: (model.cell, model.seed)):
+        cells.setdefault(model.cell, []).append(model)
+    everything = {name: tuple(found) for name, found in cells.items()}
+    chosen = {name: found[: udr.seeds_per_cell] for name, found in everything.items()}
+    found = []
+    for one, other in _cells(everything, udr.pools):
+        side = everything if one == other and "cell" in udr.pools else chosen
+        if one != other or len(side[one]) > 1:
+            found += [PairPart(s, side[one], side[other]) for s in udr.similarities]
+    return found
+
+
+def _cells(cells: Mapping[str, Sequence[Model]], pools: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for one, other in itertools.combinations_with_replacement(sorted(cells), 2):
+        same_method = cells[one][0].method == cells[other][0].method
+        if one == other or "data" in pools or ("method" in pools and same_method):
+            yield one, other
+
+
+def chosen_seeds(models: Sequence[Model], count: int | None) -> set[str]:
+    """Ids of the first so many models of each cell, by seed: the paper's all-to-all takes ten."""
+    cells: dict[str, list[Model]] = {}
+    for model in sorted(models, key=lambda model: model.seed):
+        cells.setdefault(model.cell, []).append(model)
+    return {model.id for found in cells.values() for model in found[:count]}
+
+
+def tiles(parts: Sequence[PairPart], most: int = TILE) -> list[list[PairPart]]:
+    """Parts that one task does together, so that it reads each representation once.
+
+    Cells are put into strips of at most so many models; a tile is a strip against a strip.
+    """
+    sizes: dict[str, int] = {}
+    for part in parts:
+        for side in (part.one, part.other):
+            sizes[side[0].cell] = max(sizes.get(side[0].cell, 0), len(side))
+    strip_of: dict[str, int] = {}
+    strip, models = 0, 0
+    for cell, size in sorted(sizes.items()):
+        if models and models + size > most:
+            strip, models = strip + 1, 0
+        strip_of[cell], models = strip, models + size
+    found: dict[tuple[int, int], list[PairPart]] = {}
+    for part in parts:
+        one, other = part.cells
+        found.setdefault((strip_of[one], strip_of[other]), []).append(part)
+    return [found[place] for place in sorted(found)]

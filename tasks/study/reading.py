@@ -1,0 +1,96 @@
+"""Reading a study: a preset or a YAML file, `--set` overrides, errors in one line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from infra.errors import WrongInput, one_of
+from tasks.study.spec import DataChoice, Study
+
+PRESETS = Path(__file__).parent / "presets"
+KINDS = {  # pydantic's names for what YAML calls otherwise
+    "tuple_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "string_type": "text",
+}
+
+
+def preset_names() -> list[str]:
+    return sorted(path.stem for path in PRESETS.glob("*.yaml"))
+
+
+def read_study(spec: str, overrides: Sequence[str] = ()) -> Study:
+    """The study of a preset's name or a YAML file, with `key=value` overrides."""
+    path = PRESETS / f"{spec}.yaml"
+    if not re.fullmatch(r"[\w.-]+", spec) or not path.is_file():
+        path = Path(spec)
+    if not path.is_file():
+        accepted = "a YAML file, or one of the presets " + one_of(preset_names(), spec)
+        raise WrongInput("SPEC", spec, accepted)
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, ValueError, RecursionError, OSError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{spec}, line {mark.line + 1}" if mark else spec
+        problem = getattr(error, "problem", None) or getattr(error, "strerror", None)
+        problem = problem or ("not text" if isinstance(error, UnicodeDecodeError) else str(error))
+        raise WrongInput(where, problem, "readable YAML") from None
+    if not isinstance(raw, dict):
+        raise WrongInput(spec, type(raw).__name__, "a mapping with name, data and methods")
+    if isinstance(raw.get("metrics"), list):
+        raw["metrics"] = {"names": raw["metrics"]}
+    for override in overrides:
+        _set(raw, override)
+    return parse_study(raw)
+
+
+def parse_study(raw: object) -> Study:
+    try:
+        return Study.model_validate(raw)
+    except ValidationError as error:
+        raise _as_wrong_input(error) from None
+
+
+def _set(raw: dict[str, Any], override: str) -> None:
+    key, equals, text = override.partition("=")
+    if not equals or not key:
+        raise WrongInput("--set", override, "key=value, such as training.steps=1000")
+    try:
+        value = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        raise WrongInput(f"--set {key}", text, "a value as YAML has it") from None
+    *folders, last = key.split(".")
+    place = raw
+    for folder in folders:
+        place = place.setdefault(folder, {})
+        if not isinstance(place, dict):
+            raise WrongInput(f"--set {key}", override, f"a key; {folder} has no keys below it")
+    place[last] = value
+
+
+def _as_wrong_input(error: ValidationError) -> WrongInput:
+    """pydantic's first complaint, in our one line."""
+    first = error.errors()[0]
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, WrongInput):
+        return cause
+    place = [str(part) for part in first["loc"] if part not in ("int", "tuple[int, ...]")]
+    field, found = ".".join(place), first["input"]
+    if first["type"] == "extra_forbidden":
+        section: Any = DataChoice if place[0] == "data" else Study
+        for name in () if place[0] == "data" else place[:-1]:
+            section = section.model_fields[name].annotation
+        return WrongInput(
+            field, f"unknown key {place[-1]}", one_of(section.model_fields, place[-1])
+        )
+    if first["type"] == "missing":
+        return WrongInput(field, "nothing", "a value (it has no default)")
+    message = first["msg"].removeprefix("Input should be ").partition(", unable")[0].lower()
+    return WrongInput(field, found, KINDS.get(first["type"], message))

@@ -1,0 +1,351 @@
+"""Study: what a spec says, section by section, checked, and expanded to models."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
+
+import data
+import metrics
+import models
+from data.base.protocol import Source
+from infra.errors import WrongInput, one_of
+from metrics.base.inputs import INTERVENED
+from metrics.base.trees import Kind
+from metrics.evaluate import needs
+from tasks.study.model import Cell, Model
+
+
+class Settings(BaseModel):
+    """Frozen; an unknown key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+Positive = Annotated[int, Field(ge=1, strict=True)]
+Rate = Annotated[float, Field(gt=0)]
+Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class DataChoice(Settings):
+    """One data set of a study: a known one, or the user's own files.
+
+    `source` and `content` are settled when a study first runs, and from then on part of it.
+    """
+
+    name: str
+    source: Source | None = None
+    images: str | None = None
+    factors: str | None = None
+    folder: str | None = None
+    content: str = ""
+
+    @property
+    def own(self) -> bool:
+        return bool(self.images or self.folder)
+
+    @model_serializer
+    def _short(self) -> dict[str, str]:
+        """Only what is said."""
+        return {name: value for name in type(self).model_fields if (value := getattr(self, name))}
+
+
+class PerModel(Settings):
+    """What one model is given of a machine: CPUs, GiB of memory, minutes until a try is ended."""
+
+    cpus_per_model: Amount = 1.0
+    memory_per_model: Amount | None = None
+    minutes_per_model: Amount | None = None
+
+
+NOT_SCIENCE = {
+    *("log_every", "checkpoint_seconds", "checkpoint_steps", "fast", "gpus_per_model"),
+    *PerModel.model_fields,
+}
+
+
+class Training(PerModel):
+    """Optimisation; the defaults are Table 4 of Locatello et al. 2019."""
+
+    steps: Positive = 300_000
+    batch_size: Annotated[int, Field(ge=2, strict=True)] = 64
+    learning_rate: Rate = 1e-4
+    beta1: Annotated[float, Field(ge=0, lt=1)] = 0.9
+    beta2: Annotated[float, Field(ge=0, lt=1)] = 0.999
+    epsilon: Rate = 1e-8
+    precision: Literal["float32", "bfloat16"] = "float32"
+    fast: bool = True  # layers lowered by hand for the CPU; the same mathematics
+    gpus_per_model: Annotated[float, Field(ge=0, le=1)] | None = None  # one each, if there are any
+    log_every: Positive = 1000
+    checkpoint_seconds: Annotated[float, Field(gt=0)] = 120.0
+    checkpoint_steps: Positive | None = None  # whichever of the two comes first
+
+    def science(self) -> dict[str, Any]:
+        """What changes the numbers: not how often something is written down, nor where it runs."""
+        return self.model_dump(exclude=NOT_SCIENCE)
+
+
+class Metrics(PerModel):
+    """Supervised scores; the defaults are those of Locatello et al. 2019, appendix C."""
+
+    names: tuple[str, ...] = tuple(metrics.METRICS)
+    points: Annotated[int, Field(ge=2, strict=True)] = 10_000
+    test_points: Positive = 5_000
+    group_size: Annotated[int, Field(ge=2, strict=True)] = 64
+    trees: Kind = "presorted"  # or scikit-learn's, to check them: the same but for equal splits
+
+    def science(self) -> dict[str, Any]:
+        return self.model_dump(exclude=NOT_SCIENCE)
+
+    @field_validator("names")
+    @classmethod
+    def _metrics_exist(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            if name not in metrics.METRICS:
+                raise WrongInput("metrics.names", name, one_of(metrics.METRICS, name))
+        return distinct("metrics.names", names, empty=True)
+
+
+Pool = Literal["cell", "method", "data"]
+
+
+class Udr(Settings):
+    """Comparisons without labels; the defaults are those of Duan et al. 2020 and their code."""
+
+    similarities: tuple[str, ...] = ("lasso",)
+    pools: tuple[Pool, ...] = ("cell", "method")
+    p: Positive | None = None
+    seeds_per_cell: Positive | None = None  # in the pools method and data; the paper's A2A: 10
+    kl_threshold: Annotated[float, Field(ge=0)] = 0.01
+
+    @field_validator("similarities")
+    @classmethod
+    def _similarities_exist(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            if name not in metrics.SIMILARITIES:
+                raise WrongInput("udr.similarities", name, one_of(metrics.SIMILARITIES, name))
+        return names
+
+    @field_validator("similarities", "pools")
+    @classmethod
+    def _each_once(cls, names: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        return distinct(f"udr.{info.field_name}", names, empty=True)
+
+
+class Running(Settings):
+    """How a run goes about it; nothing here changes a number.
+
+    By seeds, every cell has its first seed before one has its second: the whole grid shows early.
+    """
+
+    order: Literal["seeds", "cells"] = "seeds"
+    tries: Positive = 4  # of a model whose worker dies
+    minutes_per_comparison: Amount | None = None  # of a tile, or a ranking
+    storage_minutes: Annotated[float, Field(ge=0)] = 10.0  # to wait for a full or read-only store
+
+
+def images_per_model(settings: Metrics, factor_sizes: Sequence[int]) -> int:
+    """Images that the metrics read of one model, counted as often as they are read."""
+    wanted = needs(settings.names)
+    tables = (settings.points if settings.names else 0) + (
+        settings.test_points if "test_table" in wanted else 0
+    )
+    in_groups = (settings.points + settings.test_points) * settings.group_size
+    times = {"groups": 1, "pairs": 2, "variations": 1}
+    set_to_values = INTERVENED * sum(factor_sizes) if "interventions" in wanted else 0
+    in_all_groups = in_groups * sum(times[kind] for kind in times if kind in wanted)
+    return tables + in_all_groups + set_to_values
+
+
+Strength = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class Study(Settings):
+    """One study: a grid of models and what is done with each."""
+
+    name: str
+    about: str = ""
+    data: tuple[DataChoice, ...]
+    sources: tuple[Source, ...] = ("redrawn", "official")
+    methods: dict[str, tuple[Strength, ...]]
+    seeds: int | tuple[int, ...] = 50
+    architecture: Literal["paper", "library"] = "paper"
+    latents: Positive = 10
+    probe: Annotated[int, Field(ge=10, strict=True)] = 10_000
+    training: Training = Training()
+    metrics: Metrics = Metrics()
+    udr: Udr = Udr()
+    running: Running = Running()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _metrics_may_be_a_list(cls, raw: Any) -> Any:
+        if isinstance(raw, dict) and isinstance(raw.get("metrics"), list | tuple):
+            return {**raw, "metrics": {"names": raw["metrics"]}}
+        return raw
+
+    @field_validator("name")
+    @classmethod
+    def _name_is_a_folder(cls, name: str) -> str:
+        return file_name("name", name)
+
+    @field_validator("data", mode="before")
+    @classmethod
+    def _data_may_be_names(cls, raw: Any) -> Any:
+        return tuple(map(_spelt_out, raw)) if isinstance(raw, list | tuple) else raw
+
+    @field_validator("data")
+    @classmethod
+    def _data_exists(cls, choices: tuple[DataChoice, ...]) -> tuple[DataChoice, ...]:
+        for one in choices:
+            _check_choice(one)
+        distinct("data", tuple(one.name for one in choices))
+        return choices
+
+    @field_validator("sources")
+    @classmethod
+    def _sources_once(cls, sources: tuple[Source, ...]) -> tuple[Source, ...]:
+        return distinct("sources", sources)
+
+    @field_validator("methods")
+    @classmethod
+    def _methods_exist(cls, grid: dict[str, tuple[float, ...]]) -> dict[str, tuple[float, ...]]:
+        for name in grid:
+            if name not in models.METHODS:
+                raise WrongInput("methods", name, one_of(models.METHODS, name))
+            distinct(f"methods.{name}", grid[name])
+        if not grid:
+            raise WrongInput("methods", "{}", "at least one of " + ", ".join(models.METHODS))
+        return grid
+
+    @field_validator("seeds")
+    @classmethod
+    def _seeds_count(cls, seeds: int | tuple[int, ...]) -> int | tuple[int, ...]:
+        if isinstance(seeds, int):
+            if seeds < 1:
+                raise WrongInput("seeds", seeds, "a number from 1, or a list of seeds")
+            return seeds
+        if any(seed < 0 or seed >= 2**31 for seed in seeds):
+            raise WrongInput("seeds", list(seeds), "seeds from 0 to 2147483647")
+        return distinct("seeds", seeds)
+
+    @property
+    def seed_list(self) -> tuple[int, ...]:
+        return tuple(range(self.seeds)) if isinstance(self.seeds, int) else self.seeds
+
+    def cells(self) -> list[Cell]:
+        """The grid, in the order in which the spec names it."""
+        shared = {
+            "architecture": self.architecture,
+            "latents": self.latents,
+            **self.training.science(),
+        }
+        return [
+            Cell(
+                tuple(
+                    Model(one.name, source, method, s, seed, **shared, content=one.content)
+                    for seed in self.seed_list
+                )
+            )
+            for one in self.data
+            for source in [one.source or ("user" if one.own else data.sources(one.name)[0])]
+            for method, strengths in self.methods.items()
+            for s in strengths
+        ]
+
+    def must_extend(self, older: Study) -> None:
+        """Raise if a store made by the older spec cannot take this one's results.
+
+        A grid may grow and comparisons may be made anew; what has been trained must stand.
+        """
+        accepted = "the spec that made the store or one that adds to it; or another --store"
+        chosen = {one.name: one for one in older.data}
+        fixed: dict[str, tuple[Any, Any]] = {
+            name: (getattr(self, name), getattr(older, name))
+            for name in ("architecture", "latents", "probe")
+        }
+        for one in self.data:
+            for name in ("source", "content"):
+                before = getattr(chosen.get(one.name), name, None)
+                if before:  # not settled yet, or a data set that is new
+                    fixed[f"data {one.name}, {name}"] = getattr(one, name), before
+        for part, (has, had) in {
+            "training": (self.training.science(), older.training.science()),
+            "metrics": (self.metrics.science(), older.metrics.science()),
+        }.items():
+            fixed |= {f"{part}.{key}": (has[key], had[key]) for key in has if key != "names"}
+        for field, (value, before) in fixed.items():
+            if value != before:
+                raise WrongInput(field, value, f"{before!r}: {accepted}")
+        grids: list[tuple[str, Sequence[object], Sequence[object]]] = [
+            ("data", [one.name for one in self.data], [one.name for one in older.data]),
+            ("methods", list(self.methods), list(older.methods)),
+            ("seeds", self.seed_list, older.seed_list),
+            ("metrics.names", self.metrics.names, older.metrics.names),
+        ]
+        for method in self.methods.keys() & older.methods.keys():
+            grids.append((f"methods.{method}", self.methods[method], older.methods[method]))
+        for field, values, held in grids:
+            lost = [value for value in held if value not in values]
+            if lost:
+                raise WrongInput(field, list(values), f"a list with {lost}: {accepted}")
+
+
+def _spelt_out(raw: Any) -> Any:
+    """A data set that is given by its name; the user's own files are named after themselves."""
+    if isinstance(raw, str):
+        return {"name": raw}
+    if isinstance(raw, dict) and "name" not in raw:
+        place = raw.get("folder") or raw.get("images")
+        if isinstance(place, str):
+            return {**raw, "name": Path(place).absolute().stem}
+    return raw
+
+
+def _check_choice(one: DataChoice) -> None:
+    """Raise unless it is a known data set, or one of the user's own with a name of its own."""
+    if not one.own:
+        if one.name not in data.DATA_SETS:
+            accepted = one_of(data.DATA_SETS, one.name)
+            raise WrongInput("data", one.name, f"{accepted}, {{images: FILE}} or {{folder: PATH}}")
+        if one.source and one.source not in data.sources(one.name):
+            accepted = one_of(data.sources(one.name), one.source)
+            raise WrongInput(f"data {one.name}, source", one.source, accepted)
+        if one.factors:
+            raise WrongInput(f"data {one.name}, factors", one.factors, "factors beside images")
+        return
+    if one.images and one.folder:
+        raise WrongInput(f"data {one.name}", "images and folder", "one of them")
+    if one.folder and one.factors:
+        raise WrongInput(f"data {one.name}", "folder and factors", "factors beside images")
+    if one.source not in (None, "user"):
+        raise WrongInput(f"data {one.name}, source", one.source, "user, as the files are your own")
+    if file_name("data name", one.name) in data.DATA_SETS:
+        raise WrongInput("data name", one.name, "a name that no known data set has (name: ...)")
+
+
+def file_name(field: str, name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
+        raise WrongInput(field, name, "letters, digits, '.', '_' and '-'")
+    return name
+
+
+def distinct(field: str, values: tuple[Any, ...], empty: bool = False) -> tuple[Any, ...]:
+    """Values of which none stands twice; a name given twice would give its rows twice."""
+    if not values and not empty:
+        raise WrongInput(field, "[]", "at least one value")
+    if len(set(values)) < len(values):
+        raise WrongInput(field, list(values), "each value once")
+    return values

@@ -1,0 +1,174 @@
+"""A prepared file is whole or absent, whoever dies and however many prepare it."""
+
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from data import dsprites
+from data.base import cache as data_cache
+from infra.errors import WrongInput
+
+ROOT = Path(__file__).parents[3]
+
+
+def python(code: str, *arguments: object) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def sha256(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+@pytest.fixture(scope="session")
+def good(cache):
+    return sha256(cache / dsprites.FILE)
+
+
+def cut(file: Path) -> None:
+    os.truncate(file, 200_000_000)
+
+
+def cut_by_a_byte(file: Path) -> None:
+    os.truncate(file, file.stat().st_size - 1)
+
+
+def flip_a_bit(file: Path) -> None:
+    with file.open("r+b") as opened:
+        opened.seek(123_456_789)
+        byte = opened.read(1)[0]
+        opened.seek(123_456_789)
+        opened.write(bytes([byte ^ 4]))
+
+
+def zero_a_page(file: Path) -> None:
+    with file.open("r+b") as opened:
+        opened.seek(512 * 1024 * 100)
+        opened.write(bytes(4096 * 64))
+
+
+def change_the_checksum(file: Path) -> None:
+    with file.open("r+b") as opened:
+        opened.seek(-8, os.SEEK_END)
+        opened.write(bytes(8))
+
+
+@pytest.mark.parametrize(
+    "damage", [cut, cut_by_a_byte, flip_a_bit, zero_a_page, change_the_checksum]
+)
+def test_a_damaged_file_is_drawn_again(cache, empty_cache, good, damage):
+    empty_cache.mkdir(parents=True)
+    file = empty_cache / dsprites.FILE
+    shutil.copyfile(cache / dsprites.FILE, file)
+    damage(file)
+    assert sha256(file) != good
+    dsprites.load(empty_cache)
+    assert sha256(file) == good
+
+
+def test_a_whole_file_is_used_as_it_is(cache):
+    """No lock either: the folder may be one that only its owner can write."""
+    lock, before = cache / f"{dsprites.FILE}.lock", (cache / dsprites.FILE).stat()
+    lock.unlink()
+    dsprites.load(cache, progress=lambda _: pytest.fail("it was drawn again"))
+    assert (cache / dsprites.FILE).stat().st_mtime_ns == before.st_mtime_ns
+    assert not lock.exists()
+
+
+def test_a_killed_process_leaves_nothing_that_is_believed(empty_cache, good):
+    killed = python(
+        """if True:
+        import os, pathlib, signal, sys
+        from data import dsprites
+        def die(done):
+            if done > 0.5:
+                os.kill(os.getpid(), signal.SIGKILL)
+        dsprites.load(pathlib.Path(sys.argv[1]), progress=die)
+        """,
+        empty_cache,
+    )
+    assert killed.wait(60) == -signal.SIGKILL
+    (half,) = empty_cache.glob("*.partial")
+    assert 100_000_000 < half.stat().st_size < 377_000_000
+    assert not (empty_cache / dsprites.FILE).exists()
+
+    dsprites.load(empty_cache)
+    assert sha256(empty_cache / dsprites.FILE) == good
+    assert not list(empty_cache.glob("*.partial"))
+
+
+def test_two_processes_at_once_draw_once_and_see_the_same(empty_cache, packed):
+    code = """if True:
+        import hashlib, pathlib, sys
+        from data import dsprites
+        told = []
+        packed = dsprites.load(pathlib.Path(sys.argv[1]), progress=told.append).packed
+        print("drew" if told else "waited", hashlib.sha256(packed).hexdigest())
+        """
+    processes = [python(code, empty_cache) for _ in range(2)]
+    answers = [process.communicate(timeout=60)[0].split() for process in processes]
+    assert sorted(did for did, _ in answers) == ["drew", "waited"]
+    assert {seen for _, seen in answers} == {hashlib.sha256(packed).hexdigest()}
+    assert not list(empty_cache.glob("*.partial"))
+
+
+def test_a_failed_writer_leaves_nothing(tmp_path):
+    def fail(file):
+        file.write(b"half")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        data_cache.prepare(tmp_path / "file", Path.exists, fail)
+    assert [p.name for p in tmp_path.iterdir()] == ["file.lock"]
+
+
+def test_a_reader_of_the_old_file_keeps_it(tmp_path):
+    """Writing into a file that another process has mapped would change or kill that process."""
+    target = tmp_path / "file"
+    target.write_bytes(b"old")
+    with target.open("rb") as reader:
+        data_cache.prepare(target, lambda file: False, lambda file: file.write(b"new"))
+        assert reader.read() == b"old"
+    assert target.read_bytes() == b"new"
+
+
+def test_only_abandoned_files_of_other_hosts_are_removed(tmp_path):
+    abandoned, fresh = tmp_path / "file.gone.partial", tmp_path / "file.busy.partial"
+    for partial in (abandoned, fresh):
+        partial.write_bytes(b"half")
+    long_ago = time.time() - 2 * data_cache.ABANDONED_SECONDS
+    os.utime(abandoned, (long_ago, long_ago))
+    data_cache.prepare(tmp_path / "file", Path.exists, lambda file: file.write(b"whole"))
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "file.busy.partial", "file.lock"]
+    assert (tmp_path / "file").read_bytes() == b"whole"
+
+
+def test_the_environment_names_the_folder(monkeypatch, tmp_path):
+    monkeypatch.setenv("TOLSTOY_DATA", str(tmp_path / "here"))
+    assert data_cache.folder() == tmp_path / "here"
+    monkeypatch.setenv("TOLSTOY_DATA", "~/there")
+    assert data_cache.folder() == Path.home() / "there"
+    monkeypatch.delenv("TOLSTOY_DATA")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert data_cache.folder().name == "tolstoy"
+
+
+def test_a_folder_that_cannot_be_is_one_clear_line(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(WrongInput) as error:
+        dsprites.load(tmp_path / "file" / "cache")
+    assert "\n" not in str(error.value)
+    assert "TOLSTOY_DATA" in str(error.value)
+    assert str(tmp_path / "file") in str(error.value)

@@ -1,0 +1,471 @@
+"""`tolstoy rank`: a study's models, also while it runs, and anyone's from a file."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from PIL import Image
+from scipy.stats import spearmanr
+from sklearn.linear_model import Lasso
+
+from flows.cli import main
+from infra.store import Store
+from tasks.study.spec import Study
+from tests.flows.conftest import tolstoy
+from tests.flows.trained import Inline, codes_of, compared, made_up, models_of, train
+
+Codes = np.ndarray[Any, Any]
+
+
+@pytest.fixture(autouse=True)
+def workers(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
+    """Workers in this process; the addresses they were asked for."""
+    started: list[str | None] = []
+
+    @contextmanager
+    def here(address: str | None = None) -> Iterator[Inline]:
+        started.append(address)
+        yield Inline()
+
+    monkeypatch.setattr("flows.commands.rank_store.running_workers", here)
+    return started
+
+
+@pytest.fixture
+def full(tmp_path: Path) -> tuple[Study, Store]:
+    study, store = made_up(tmp_path / "store", seeds=3)
+    train(store, models_of(study))
+    return study, store
+
+
+def asked(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
+    assert main(["rank", *map(str, arguments), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def text(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    assert main(["rank", *map(str, arguments)]) == 0
+    return capsys.readouterr().out
+
+
+def matrix(x: Codes, y: Codes, similarity: str) -> Codes:
+    """Similarities of informative latents, the slow way."""
+    if similarity == "spearman":
+        found = [[abs(spearmanr(a, b).statistic) for b in y.T] for a in x.T]
+        return np.array(found)
+    x, y = ((v - v.mean(0)) / v.std(0) for v in (x.astype(float), y.astype(float)))
+    return np.array([np.abs(Lasso(alpha=0.1, tol=1e-10).fit(x, t).coef_) for t in y.T]).T
+
+
+def strength(found: Codes) -> float:
+    rows, columns = (
+        [max(line) ** 2 / sum(line) if sum(line) else 0.0 for line in lines]
+        for lines in (found, found.T)
+    )
+    return float((np.mean(rows) + np.mean(columns)) / 2)
+
+
+def times(store: Store) -> dict[str, list[tuple[str, int]]]:
+    return {table: store.listing("tables", table) for table in store.names("tables")}
+
+
+# a store --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pool", ["cell", "method", "data"])
+@pytest.mark.parametrize("similarity", ["lasso", "spearman"])
+def test_models_come_best_first_with_the_median_of_their_pool(
+    pool: str, similarity: str, full: tuple[Study, Store], capsys: pytest.CaptureFixture[str]
+) -> None:
+    study, store = full
+    models = models_of(study)
+    found = asked(capsys, store.uri, "--pool", pool, "--similarity", similarity)
+    assert (found["pool"], found["similarity"], found["p"]) == (pool, similarity, None)
+    (one,) = found["data"]
+    assert (one["data"], one["missing"], one["collapsed"]) == ("dsprites", 0, 0)
+    by_id = {row["model_id"]: row for row in one["models"]}
+    alike = {"cell": lambda m: m.cell, "method": lambda m: m.method, "data": lambda m: 0}[pool]
+    for target in models:
+        scores = [
+            strength(matrix(codes_of(other)[:, :2], codes_of(target)[:, :2], similarity))
+            for other in models
+            if other.id != target.id and alike(other) == alike(target)
+        ]
+        row = by_id[target.id]
+        assert row["udr"] == pytest.approx(median(scores), abs=1e-4)
+        assert (row["comparisons"], row["informative"]) == (len(scores), 2)
+        assert row["scores"] == {"mig": target.strength / 100 + target.seed / 1000}
+        assert (row["method"], row["strength"], row["seed"]) == (
+            *(target.method, target.strength, target.seed),
+        )
+    udr = [row["udr"] for row in one["models"]]
+    assert udr == sorted(udr, reverse=True) and len(set(udr)) > 6
+    assert [row["rank"] for row in one["models"]] == list(range(1, 10))
+    for row in one["strengths"]:
+        mine = [r["udr"] for r in by_id.values() if r["method"] == row["method"]]
+        same = [r["udr"] for r in one["models"] if r["strength"] == row["strength"]]
+        assert (row["models"], row["udr"]) == (3, median(same))
+        assert len(mine) in (3, 6)
+    best = max((row["udr"], row["strength"]) for row in one["strengths"][:2])[1]
+    assert [r["strength"] for r in one["strengths"] if r["best"]] == [best]
+
+
+def test_it_agrees_with_the_studys_own_ranks(
+    full: tuple[Study, Store], capsys: pytest.CaptureFixture[str]
+) -> None:
+    study, store = full
+    study = study.model_copy(update={"udr": study.udr.model_copy(update={"p": 1})})
+    store.write_json(study.model_dump(mode="json"), "study.json")
+    compared(study, store)
+    for pool in ("cell", "method"):
+        rows = {
+            row["model_id"]: row["udr"]
+            for row in store.read("ranks").to_pylist()
+            if row["pool"] == pool
+        }
+        found = asked(capsys, store.uri, "--pool", pool)
+        assert found["p"] == 1
+        assert {row["model_id"]: row["udr"] for row in found["data"][0]["models"]} == rows
+    everything = asked(capsys, store.uri, "--p", 0)
+    assert everything["p"] is None
+    assert {row["comparisons"] for row in everything["data"][0]["models"]} == {2, 5}
+
+
+def test_a_finished_study_starts_no_workers_and_writes_nothing(
+    full: tuple[Study, Store], capsys: pytest.CaptureFixture[str], workers: list[str | None]
+) -> None:
+    study, store = full
+    compared(study, store)
+    before = times(store)
+    text(capsys, store.uri, "--pool", "method")
+    text(capsys, store.uri, "--pool", "cell")
+    assert workers == [] and times(store) == before
+    text(capsys, store.uri, "--pool", "data", "--ray", "auto")
+    assert workers == ["auto"]
+    after = times(store)
+    assert set(before["pairs"]) < set(after["pairs"]) and len(after["pairs"]) == 6
+    assert after["ranks"] == before["ranks"], "the study's own rankings are the study's"
+    text(capsys, store.uri, "--pool", "data")
+    assert workers == ["auto"] and times(store) == after, "what was compared is kept"
+
+
+def test_the_table_says_all_that_a_reader_needs(
+    full: tuple[Study, Store], capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, store = full
+    facts = asked(capsys, store.uri)["data"][0]
+    out = text(capsys, store.uri, "--top", 3)
+    head, *lines = out.split("\n\n")[0].splitlines()
+    assert head.split() == [
+        *("rank", "model", "method", "strength", "seed", "udr", "informative", "comparisons"),
+        "mig",
+    ]
+    assert len(lines) == 3
+    for line, row in zip(lines, facts["models"], strict=False):
+        assert line.split() == [
+            *(str(row["rank"]), row["model_id"], row["method"], f"{row['strength']:g}"),
+            *(str(row["seed"]), f"{row['udr']:.3f}", "2", str(row["comparisons"])),
+            f"{row['scores']['mig']:.3f}",
+        ]
+    marked = [line for line in out.splitlines() if "best of the method" in line]
+    (best,) = (row for row in facts["strengths"] if row["best"])
+    assert [line.split()[:3] for line in marked] == [
+        ["beta_vae", f"{best['strength']:g}", f"{best['udr']:.3f}"]
+    ]
+    assert "9 models ranked by lasso; pool method, all comparisons" in out
+
+
+def test_missing_collapsed_and_lost_models_are_told(
+    full: tuple[Study, Store], capsys: pytest.CaptureFixture[str]
+) -> None:
+    study, store = full
+    models = models_of(study)
+    before = {r["model_id"]: r["udr"] for r in asked(capsys, store.uri)["data"][0]["models"]}
+    for table in ("models", "representations", "scores"):
+        store.remove_part(table, models[8].id)
+    store.remove_part("representations", models[7].id)
+    train(store, models[:1], kl=(0.0, 0.001, 0.01))
+    for part in store.parts("pairs"):
+        store.remove_part("pairs", part)
+    facts = asked(capsys, store.uri)["data"][0]
+    assert (facts["missing"], facts["collapsed"], facts["lost"]) == (2, 1, [models[7].id])
+    last = facts["models"][-1]
+    assert (last["model_id"], last["udr"]) == (models[6].id, None), "alone with its method"
+    by_id = {row["model_id"]: row for row in facts["models"]}
+    assert by_id[models[0].id]["udr"] == 0 and by_id[models[0].id]["collapsed"]
+    assert by_id.keys() == {model.id for model in models[:7]}
+    assert by_id[models[1].id]["udr"] != before[models[1].id], "compared with one less"
+    out = text(capsys, store.uri)
+    assert "1 collapsed" in out and "2 missing" in out and models[7].id in out
+
+
+def test_during_a_run_only_what_is_whole_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study, store = made_up(tmp_path / "run", seeds=3)
+    whole = made_up(tmp_path / "whole", seeds=3)[1]
+    models = models_of(study)
+    train(whole, models)
+    compared(study, whole)
+    train(store, models[:5])  # a cell and most of the next
+    facts = asked(capsys, store.uri)["data"][0]
+    assert (len(facts["models"]), facts["missing"]) == (5, 4)
+    assert {row["comparisons"] for row in facts["models"]} == {4}
+    assert store.parts("pairs") == ["lasso~dsprites-beta_vae-1~dsprites-beta_vae-1"]
+    train(store, models[5:])
+    compared(study, store)
+    for table in ("pairs", "ranks"):
+        assert store.read(table).equals(whole.read(table)), "as if nobody had looked"
+
+
+def test_a_store_without_models_yet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, store = made_up(tmp_path / "store")
+    assert "0 models ranked" in text(capsys, store.uri) and "6 missing" in text(capsys, store.uri)
+
+
+def test_where_nothing_can_be_written_it_still_ranks(
+    full: tuple[Study, Store], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from infra.errors import WrongInput
+
+    _, store = full
+
+    def cannot(self: Store) -> None:
+        raise WrongInput("store", "it", "a folder that can be written")
+
+    monkeypatch.setattr(Store, "prepare", cannot)
+    assert len(asked(capsys, store.uri)["data"][0]["models"]) == 9
+    assert store.parts("pairs") == []
+
+
+def test_data_sets_have_a_table_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sources = {"dsprites": "redrawn", "shapes3d": "look-alike"}
+    data = [{"name": name, "source": source} for name, source in sources.items()]
+    study, store = made_up(tmp_path / "store", data=data)
+    train(store, models_of(study))
+    both = asked(capsys, store.uri)["data"]
+    assert [one["data"] for one in both] == ["dsprites", "shapes3d"]
+    assert asked(capsys, store.uri, "--data", "shapes3d")["data"] == both[1:]
+    out = text(capsys, store.uri)
+    assert out.index("dsprites\n") < out.index("shapes3d\n") and out.count("rank  model") == 2
+    assert main(["rank", store.uri, "--plot", str(tmp_path / "x.png")]) == 2
+    assert "--data NAME" in capsys.readouterr().err and not (tmp_path / "x.png").exists()
+    assert main(["rank", store.uri, "--plot", str(tmp_path / "x.png"), "--data", "dsprites"]) == 0
+
+
+def test_the_papers_all_to_all_is_the_studys(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study, store = made_up(tmp_path / "store", seeds=3, udr={"seeds_per_cell": 2})
+    train(store, models_of(study))
+    rows = asked(capsys, store.uri, "--pool", "data")["data"][0]["models"]
+    assert {(row["seed"], row["comparisons"]) for row in rows} == {(0, 5), (1, 5)}
+    sizes = {len(store.read("pairs", keys=[key])) for key in store.parts("pairs") if "beta" in key}
+    assert sizes == {3 * 2, 2 * 2 * 2}, "cells as whole as the study's pool cell needs them"
+
+
+def drawn(path: Path) -> Codes:
+    return np.asarray(Image.open(path).convert("RGB")).astype(int)
+
+
+def test_the_picture_has_dots_medians_and_two_matrices(
+    full: tuple[Study, Store], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, store = full
+    plot = tmp_path / "ranking.png"
+    text(capsys, store.uri, "--plot", plot)
+    shown = drawn(plot)
+    upper, lower = shown[: len(shown) // 2], shown[len(shown) // 2 :]
+    blue = (lower[..., 2] - lower[..., 0] > 60).mean()
+    assert 0.01 < blue < 0.5, "cells of the matrices"
+    coloured = (upper.max(axis=2) - upper.min(axis=2) > 60).mean()
+    assert 0.0003 < coloured < 0.02, "dots"
+
+
+def test_through_ray_as_a_user_does(undisturbed: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    shutil.copytree(undisturbed, store)
+    done = tolstoy("rank", store, "--similarity", "spearman", "--pool", "data", "--json")
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["data"][0]["models"]) == 6
+    kept = [key for key in Store(store).parts("pairs") if key.startswith("spearman~")]
+    assert len(kept) == 6
+
+
+# a file ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def arrays() -> dict[str, Codes]:
+    """Five models of three signals: permuted, noisy, mixed, one of them collapsed."""
+    draws = np.random.default_rng(3)
+    signals = draws.normal(size=(70, 3))
+    codes = np.empty((5, 70, 4))
+    for model in range(5):
+        codes[model] = 0.1 * draws.normal(size=(70, 4))
+        mixing = np.eye(3) if model < 3 else draws.normal(size=(3, 3))
+        codes[model][:, draws.permutation(4)[:3]] += signals @ mixing
+    kl = np.where(codes.std(axis=1) > 0.5, 1.0, 0.01)  # at the threshold is not above it
+    kl[4] = 0.0
+    return {"codes": codes, "kl": kl}
+
+
+@pytest.mark.parametrize("similarity", ["lasso", "spearman"])
+@pytest.mark.parametrize("ending", ["npz", "h5"])
+def test_a_file_is_ranked_as_by_hand(
+    similarity: str,
+    ending: str,
+    arrays: dict[str, Codes],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = tmp_path / f"own.{ending}"
+    if ending == "npz":
+        np.savez(file, **arrays)
+    else:
+        with h5py.File(file, "w") as opened:
+            for name, array in arrays.items():
+                opened[name] = array
+    found = asked(capsys, file, "--similarity", similarity)
+    assert list(found) == ["similarity", "models", "pairs"] and found["similarity"] == similarity
+    codes, informative = arrays["codes"], arrays["kl"] > 0.01
+    expected = np.full((5, 5), np.nan)
+    for i in range(5):
+        for j in range(5):
+            if i != j and informative[i].any() and informative[j].any():
+                mine = matrix(codes[i][:, informative[i]], codes[j][:, informative[j]], similarity)
+                expected[i, j] = strength(mine)
+            elif i != j:
+                expected[i, j] = 0.0
+    for i in range(5):
+        for j in range(5):
+            value = found["pairs"][i][j]
+            assert (value is None) == (i == j)
+            assert i == j or value == pytest.approx(expected[i, j], abs=1e-4)
+    for j, row in enumerate(found["models"]):
+        udr = np.median([expected[i, j] for i in range(4) if i != j]) if j < 4 else 0.0
+        assert row == {
+            "model": j,
+            "udr": pytest.approx(udr, abs=1e-4),
+            "informative": int(informative[j].sum()),
+            "comparisons": 3 if j < 4 else 0,
+            "collapsed": j == 4,
+        }
+
+
+def test_without_kl_all_that_varies_is_informative_and_models_may_have_names(
+    arrays: dict[str, Codes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    codes = arrays["codes"].copy()
+    codes[1, :, 2] = 5.0
+    names = ["a", "b", "c", "d", "e"]
+    np.savez(tmp_path / "own.npz", codes=codes, names=names)
+    found = asked(capsys, tmp_path / "own.npz", "--p", 2)
+    assert [row["model"] for row in found["models"]] == names
+    assert [row["informative"] for row in found["models"]] == [4, 3, 4, 4, 4]
+    assert {row["comparisons"] for row in found["models"]} == {2}
+    out = text(capsys, tmp_path / "own.npz", "--top", 4)
+    order = sorted(asked(capsys, tmp_path / "own.npz")["models"], key=lambda row: -row["udr"])
+    lines = out.splitlines()
+    assert lines[0].split() == ["rank", "model", "udr", "informative", "comparisons"]
+    assert [line.split()[:3] for line in lines[1:5]] == [
+        [str(rank), row["model"], f"{row['udr']:.4f}"] for rank, row in enumerate(order[:4], 1)
+    ]
+    assert lines[5] == "" and "5 models compared by lasso" in out
+
+
+def test_the_picture_of_a_file(
+    arrays: dict[str, Codes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.savez(tmp_path / "own.npz", **arrays)
+    text(capsys, tmp_path / "own.npz", "--plot", tmp_path / "own.png")
+    shown = drawn(tmp_path / "own.png")
+    lower = shown[len(shown) // 2 :]
+    left, right = lower[:, : lower.shape[1] // 2], lower[:, lower.shape[1] // 2 :]
+    dark = [(half[..., 0] < 60).mean() + 0.0 for half in (left, right)]
+    assert dark[0] > 0.02, "the best pair agrees: a dark diagonal"
+
+
+CODES = np.random.default_rng(0).normal(size=(3, 20, 4))
+
+
+def spoilt(place: tuple[int, int, int], value: float) -> Codes:
+    codes = CODES.copy()
+    codes[place] = value
+    return codes
+
+
+@pytest.mark.parametrize(
+    ("arrays_", "words"),
+    [
+        ({"codes": spoilt((2, 7, 1), np.nan)}, ["model 2", "row 7", "latent 1", "nan"]),
+        ({"codes": spoilt((0, 3, 3), np.inf)}, ["model 0", "row 3", "latent 3", "inf"]),
+        ({"codes": CODES[0]}, ["codes", "(20, 4)", "(models, rows, latents)"]),
+        ({"codes": CODES[:1]}, ["1 model", "2 or more"]),
+        ({"codes": CODES[:, :1]}, ["1 row", "2 or more"]),
+        ({"codes": CODES[:0]}, ["codes", "(0, 20, 4)"]),
+        ({"codes": CODES.astype(str)}, ["codes", "real numbers"]),
+        ({"codes": CODES, "kl": np.ones((3, 5))}, ["kl", "(3, 5)", "(3, 4)"]),
+        ({"codes": CODES, "kl": np.ones(3)}, ["kl", "(3,)", "(models, latents)"]),
+        ({"codes": CODES, "kl": CODES[:, 0] * np.nan}, ["kl", "model 0", "latent 0", "nan"]),
+        ({"codes": CODES, "names": ["a", "b"]}, ["names", "2 names", "3, one for each"]),
+        ({"codes": CODES, "names": ["a", "b", "a"]}, ["names", "a, b, a", "once"]),
+        ({"kl": np.ones((3, 4))}, ["no codes", "(models, points, latents)"]),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_one_line(
+    arrays_: dict[str, Codes], words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.savez(tmp_path / "own.npz", **arrays_)
+    assert main(["rank", str(tmp_path / "own.npz")]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1
+    assert all(word in err for word in ["own.npz", *words]), err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nowhere.npz"], ["FILE", "nowhere.npz"]),
+        (["nowhere"], ["store", "nowhere", "study.json"]),
+        (["text.npz"], ["text.npz", "cannot be read"]),
+        (["text.txt"], ["FILE", "text.txt", ".npz"]),
+        (["text.npz", "--pool", "cell"], ["--pool", "a file is one pool"]),
+        (["text.npz", "--data", "x"], ["--data", "a file is one pool"]),
+        (["STORE", "--pool", "cells"], ["--pool", "did you mean cell?"]),
+        (["STORE", "--similarity", "laso"], ["--similarity", "did you mean lasso?"]),
+        (["STORE", "--p", "-1"], ["--p", "-1", "0 means all"]),
+        (["STORE", "--top", "0"], ["--top", "from 1"]),
+        (["STORE", "--data", "dsprite"], ["--data", "did you mean dsprites?"]),
+        (["STORE", "--plot", "text.txt"], ["--plot", "does not exist yet"]),
+        (["STORE", "--plot", "x.doc"], ["--plot", "x.doc", ".png"]),
+        (["EMPTY", "--plot", "x.png"], ["--plot", "no trained model"]),
+        (["STORE", "--ray", "127.0.0.1:9"], ["--ray", "127.0.0.1:9"]),
+    ],
+)
+def test_wrong_input_is_one_line(
+    arguments: list[str],
+    words: list[str],
+    full: tuple[Study, Store],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("text.npz", "text.txt"):
+        Path(name).write_text("neither one nor the other")
+    places = {"STORE": full[1].uri, "EMPTY": made_up(tmp_path / "empty")[1].uri}
+    assert main(["rank", *(places.get(word, word) for word in arguments)]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and all(word in err for word in words), err
+    assert len([line for line in err.splitlines() if line.startswith("tolstoy: ")]) == 1
+    assert not list(tmp_path.glob("x.*"))

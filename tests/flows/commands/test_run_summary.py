@@ -1,0 +1,245 @@
+"""What a run says at its end stays readable, whatever its size, and its advice works."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.cli import main
+from flows.commands.failures import failures
+from flows.commands.summary import as_json, as_lines
+from infra.store import Store, merged_key, table_of
+from infra.tables import schema
+from metrics import METRICS
+from tasks.study.model import Model
+from tasks.study.reading import read_study
+from tasks.study.spec import Study
+from tasks.study.stored import forget
+from tasks.study.survey import survey
+from tests.flows.trained import compared, made_up, models_of, train
+
+Ends = Callable[[int, Model], tuple[str, str]]
+STEP = "loss is not finite at step {0}: kl {1:.3e}"
+
+
+def ended(place: Path, ends: Ends, **changes: Any) -> tuple[Study, Store]:
+    """A store where the nth model ended so, its cells merged as those of a run that is done."""
+    study, store = made_up(place, **changes)
+    number = 0
+    for cell in study.cells():
+        rows: dict[str, Any] = {
+            name: [model.keys[name] for model in cell.models] for name in cell.models[0].keys
+        }
+        outcomes = [ends(number + i, model) for i, model in enumerate(cell.models)]
+        rows["status"], rows["reason"] = (list(column) for column in zip(*outcomes, strict=True))
+        rows |= {"kl_per_latent": [[]] * len(outcomes), "steps": 0, "training_steps": 10}
+        unknown = dict.fromkeys(set(schema("models").names) - rows.keys())
+        store.write_part("models", merged_key(cell.name), {**rows, **unknown})
+        number += len(outcomes)
+    return study, store
+
+
+def text(study: Study, store: Store, width: int = 100, troubles: tuple[str, ...] = ()) -> str:
+    return as_lines(study, store, survey(study, store), troubles, "report/index.html", width)
+
+
+def large(place: Path) -> tuple[Study, Store]:
+    """1,000 models in 100 cells, of which 300 ended for two reasons and one for a third."""
+
+    def ends(number: int, model: Model) -> tuple[str, str]:
+        if number == 500:
+            return "failed", "its worker died 4 times: signal 9"
+        if number % 10 == 1:
+            return "failed", f"OutOfMemory: no room for {number} bytes in /dev/shm7"
+        if number % 5 == 2:
+            return "diverged", STEP.format(number * 7, number / 3)
+        return "trained", ""
+
+    strengths = list(range(1, 51))
+    methods = {"beta_vae": strengths, "dip_vae_i": strengths}
+    return ended(place, ends, methods=methods, seeds=10, metrics=list(METRICS))
+
+
+@pytest.fixture(scope="module")
+def big(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, Store]:
+    return large(tmp_path_factory.mktemp("big") / "store")
+
+
+def test_hundreds_of_failures_are_a_few_lines(big: tuple[Study, Store]) -> None:
+    said = text(*big)
+    assert len(said.splitlines()) < 70
+    assert "301 models have no weights:" in said
+    assert "200 diverged: loss is not finite at step #: kl #\n" in said
+    assert "100 failed: OutOfMemory: no room for # bytes in /dev/shm7\n" in said
+    assert "1 failed: its worker died 4 times: signal 9\n" in said
+    assert said.index("200 diverged") < said.index("100 failed") < said.index(" 1 failed")
+
+
+def test_examples_are_models_that_ended_so_and_their_logs_are_named(
+    big: tuple[Study, Store],
+) -> None:
+    said = text(*big)
+    ids = [model.id for model in models_of(big[0])]
+    wanted = f"in 100 cells: {ids[2]}, {ids[7]}, {ids[12]}, ..."
+    assert wanted in said
+    assert f"{ids[500]}\n" in said, "the only one: nothing is left out"
+    assert f"in dsprites-dip_vae_i-1: {ids[500]}" in said
+    assert f"{big[1]}/models/ID/log.txt" in said
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 140, 1000])
+def test_the_table_fits_the_terminal(big: tuple[Study, Store], width: int) -> None:
+    said = text(*big, width)
+    table = said.partition("\nand ")[0].splitlines()
+    assert max(map(len, table)) <= width
+    assert table[0].startswith("cell (medians over seeds)  models  udr (cell)")
+    more = next(line for line in said.splitlines() if line.startswith("and "))
+    shown = 20 if width == 1000 else sum(word in METRICS for word in table[0].split()) + 2
+    assert (f"{20 - shown} more columns" in more) == (shown < 20)
+    assert "60 more cells: tolstoy report " in more
+    assert len(table) == 41
+
+
+def test_the_six_metrics_of_the_study_come_first(big: tuple[Study, Store]) -> None:
+    head = text(*big, 95).splitlines()[0]
+    words = [word for word in head.split() if word in METRICS]
+    assert words == ["beta_vae", "factor_vae", "dci", "sap"]
+
+
+def test_a_small_study_is_shown_whole(tmp_path: Path) -> None:
+    study, store = made_up(tmp_path / "store")
+    train(store, models_of(study))
+    said = text(study, store)
+    assert "no weights" not in said
+    assert "more" not in said.partition("Next:")[0]
+    assert "--retry" not in said
+    row = next(line for line in said.splitlines() if line.startswith("dsprites-beta_vae-4"))
+    assert row.split() == ["dsprites-beta_vae-4", "2", "-", "-", "0.041"]
+
+
+def test_numbers_that_all_have_in_common_stay(tmp_path: Path) -> None:
+    def ends(number: int, model: Model) -> tuple[str, str]:
+        return "failed", f"OSError: [Errno 5] in float32 # {number} of model {model.id}"
+
+    study, store = ended(tmp_path / "store", ends)
+    (group,) = failures(survey(study, store))
+    assert group.reason == "OSError: [Errno 5] in float32 # # of model #"
+    assert (group.count, group.cells, len(group.examples)) == (6, 3, 3)
+
+
+def test_numbers_in_names_are_not_stripped(tmp_path: Path) -> None:
+    def ends(number: int, model: Model) -> tuple[str, str]:
+        return "failed", f"float{32 << number % 2} of conv-{number % 2} is -{number}.5e-{number}"
+
+    study, store = ended(tmp_path / "store", ends)
+    reasons = {group.reason: group.count for group in failures(survey(study, store))}
+    assert reasons == {"float32 of conv-0 is #": 3, "float64 of conv-1 is #": 3}
+
+
+@pytest.mark.parametrize("reason", ["", "two\nlines\n", "x" * 5000])
+def test_reasons_are_one_line_each(reason: str, tmp_path: Path) -> None:
+    study, store = ended(tmp_path / "store", lambda *_: ("failed", reason))
+    said = text(study, store)
+    line = next(line for line in said.splitlines() if "6 failed: " in line)
+    assert len(line) < 200
+    assert line.split(": ", 1)[1].startswith(" ".join(reason.split())[:9] or "no reason")
+
+
+def test_many_kinds_are_counted_not_listed(tmp_path: Path) -> None:
+    def ends(number: int, model: Model) -> tuple[str, str]:
+        return "failed", f"{'abcdefghijklmnopqrst'[number]} went wrong"
+
+    study, store = ended(tmp_path / "store", ends, seeds=6)
+    said = text(study, store)
+    assert said.count(" went wrong\n") == 8
+    assert "and 10 for 10 other reasons: tolstoy status " in said
+
+
+@pytest.mark.parametrize(
+    ("statuses", "option"),
+    [
+        (["diverged"], "--retry diverged"),
+        (["failed"], "--retry failed"),
+        (["diverged", "failed"], "--retry failed,diverged"),
+    ],
+)
+def test_the_command_to_try_again_does_just_that(
+    statuses: list[str], option: str, tmp_path: Path
+) -> None:
+    def ends(number: int, model: Model) -> tuple[str, str]:
+        return (statuses[number % len(statuses)] if number < 3 else "trained"), "a reason"
+
+    place = tmp_path / "a store"
+    study, store = ended(place, ends, training={"learning_rate": 1e-8, "epsilon": 1e-12})
+    line = next(line for line in text(study, store).splitlines() if "Try them again: " in line)
+    program, command, spec, *options = shlex.split(line.partition(": ")[2])
+    assert (Path(program).name, command) == ("tolstoy", "run")
+    assert options == ["--store", str(place), *option.split()]
+    assert read_study(spec) == study, "the spec that made the store"
+    assert forget(study, store, set(options[-1].split(","))) == 3
+
+
+def test_a_store_that_is_no_folder_has_no_spec_to_name(tmp_path: Path) -> None:
+    study, store = ended(tmp_path / "store", lambda *_: ("failed", "a reason"))
+    there = Store(f"file://{store.root}")
+    assert f"run SPEC --store file://{store.root} --retry failed" in text(study, there)
+
+
+def test_json_has_all(big: tuple[Study, Store]) -> None:
+    study, store = big
+    facts = json.loads(as_json(study, store, survey(study, store), ["oh"], "report/index.html"))
+    assert (facts["models"], facts["trained"], facts["diverged"]) == (1000, 699, 200)
+    assert len(facts["medians"]) == 100
+    assert facts["medians"][0].keys() >= {"cell", "models", *METRICS, "udr (method)"}
+    assert [group["count"] for group in facts["failures"]] == [200, 100, 1]
+    assert facts["failures"][0]["examples"][0]["reason"] == STEP.format(14, 2 / 3)
+    assert facts["retry"].endswith("--retry failed,diverged")
+    assert facts["troubles"] == ["oh"]
+
+
+def test_many_troubles_are_counted(tmp_path: Path) -> None:
+    study, store = made_up(tmp_path / "store")
+    said = text(study, store, troubles=tuple(f"trouble {i}" for i in range(300)))
+    assert said.count("trouble ") == 10
+    assert "and 290 more such lines" in said
+
+
+def test_a_run_with_nothing_left_says_it_and_exits_by_how_it_ended(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, store = ended(tmp_path / "store", lambda *_: ("diverged", "a reason"), udr={"pools": []})
+    command = ["run", store.path("study.json"), "--store", store.root]
+    assert main(command) == 1
+    assert "6 models have no weights" in capsys.readouterr().out
+    assert main([*command, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["failures"][0]["reason"] == "a reason"
+
+
+def test_the_table_of_a_ranking_fits_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, store = made_up(tmp_path / "store", metrics=["irs", "jemmig", "mig", "sap"])
+    train(store, models_of(study))
+    for model in models_of(study):
+        score = {"part": "score", "factor": None, "reason": "", "seconds": 0.0, "stream": ""}
+        rows = {**model.keys, "metric": list(study.metrics.names), **score, "value": 0.5}
+        store.write_part("scores", model.id, table_of("scores", rows))
+    compared(study, store)
+    monkeypatch.setenv("COLUMNS", "1000")
+    assert main(["rank", store.root, "--pool", "cell"]) == 0
+    whole = capsys.readouterr().out
+    assert whole.splitlines()[0].split()[-4:] == ["mig", "sap", "irs", "jemmig"]
+    assert "more" not in whole
+    monkeypatch.setenv("COLUMNS", str(whole.index("  irs")))
+    assert main(["rank", store.root, "--pool", "cell"]) == 0
+    head, *rest = capsys.readouterr().out.splitlines()
+    assert head == whole[: whole.index("  irs")].rstrip()
+    assert "and 2 more (--json): irs, jemmig" in rest
+    monkeypatch.setenv("COLUMNS", "40")
+    assert main(["rank", store.root, "--pool", "cell"]) == 0
+    assert capsys.readouterr().out.splitlines()[0].split()[-1] == "comparisons"

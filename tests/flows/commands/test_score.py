@@ -1,0 +1,174 @@
+"""`tolstoy score FILE` as people and programs meet it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from flows.cli import main
+from metrics import METRICS
+from metrics.base.dci_scores import disentanglement
+from metrics.mig import mig
+from tasks.matrices import matrices
+from tasks.own_codes import OwnCodes, read_codes
+from tasks.score_codes import scores_of, split_inputs
+
+ROWS = 600
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Factors in the first latents, noise in the others."""
+    draws = np.random.default_rng(0)
+    factors = draws.integers(0, (3, 6, 4), size=(ROWS, 3))
+    codes = np.concatenate([factors, draws.normal(size=(ROWS, 2))], axis=1)
+    codes += 0.05 * draws.normal(size=codes.shape)
+    path = tmp_path_factory.mktemp("own") / "own.npz"
+    np.savez(path, codes=codes, factors=factors, factor_names=["shape", "scale", "hue"])
+    return path
+
+
+def scored(capsys: pytest.CaptureFixture[str], *arguments: object) -> list[dict[str, Any]]:
+    assert main(["score", *map(str, arguments), "--json"]) == 0
+    rows: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+    return rows
+
+
+def test_every_metric_has_a_headline(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = scored(capsys, file)
+    headlines = {
+        r["metric"]: r["value"] for r in rows if (r["part"], r["factor"]) == ("score", None)
+    }
+    assert tuple(headlines) == tuple(METRICS)
+    assert all(isinstance(value, float) for value in headlines.values())
+    assert all(set(row) == {"metric", "part", "factor", "value"} for row in rows)
+    assert {row["factor"] for row in rows} == {None, "shape", "scale", "hue"}
+
+
+def test_two_thirds_of_the_rows_train(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with np.load(file) as own:
+        expected = mig(own["codes"][:400], own["factors"][:400])
+    rows = scored(capsys, file, "--metrics", "mig")
+    assert [row["value"] for row in rows] == [score.value for score in expected]
+    assert [row["factor"] for row in rows] == [None, "shape", "scale", "hue"]
+
+
+def test_the_seed_decides_and_repeats_are_summed_up(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def accuracies(*arguments: object) -> dict[str, float]:
+        rows = scored(capsys, file, "--metrics", "factor_vae", *arguments)
+        return {f"{row['part']} {row['factor']}": row["value"] for row in rows}
+
+    assert accuracies("--seed", 3) == accuracies("--seed", 3)
+    rows = scored(capsys, file, "--metrics", "factor_vae,mig", "--seed", 3, "--repeat", 2)
+    both = [accuracies("--seed", seed) for seed in (3, 4)]
+    for row in rows:
+        if row["metric"] == "factor_vae":
+            values = [one[f"{row['part']} {row['factor']}"] for one in both]
+            assert row["value"] == pytest.approx(np.mean(values))
+            assert row["std"] == pytest.approx(np.std(values, ddof=1))
+        else:
+            assert row["std"] == 0
+    assert main(["score", str(file), "--metrics", "mig", "--out", str(tmp_path / "s.parquet")]) == 0
+    assert "gap" not in capsys.readouterr().out
+    table = pd.read_parquet(tmp_path / "s.parquet")
+    assert table["value"].tolist() == [row["value"] for row in rows if row["metric"] == "mig"]
+
+
+def test_parts_are_printed_where_they_are_asked_for(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["score", str(file), "--metrics", "mig,dci_lasso"]) == 0
+    head, mig_row, dci_row, more = capsys.readouterr().out.splitlines()
+    assert head.split() == ["metric", "part", "factor", "value"]
+    assert mig_row.split()[:2] == ["mig", "score"] and dci_row.split()[:2] == ["dci_lasso", "score"]
+    assert main(["score", str(file), "--metrics", "mig,dci_lasso", "--parts"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert more.split()[0] == str(len(lines) - 3)
+    assert ["mig", "gap", "hue"] in [line.split()[:3] for line in lines]
+
+
+def test_the_picture_has_a_panel_per_matrix(file: Path, tmp_path: Path) -> None:
+    plot = tmp_path / "matrices.png"
+    assert main(["score", str(file), "--metrics", "mig", "--plot", str(plot)]) == 0
+    shown = np.asarray(Image.open(plot).convert("RGB")).astype(int)
+    dark = (shown.sum(axis=2) < 330).sum() / shown[..., 0].size
+    assert 0.02 < dark < 0.3, "three cells of fifteen are dark"
+
+
+def test_matrices_are_those_that_the_scores_come_from(file: Path) -> None:
+    own = read_codes(file)
+    names = ("sap", "dci_lasso", "dci_forest", "mig")
+    inputs = split_inputs(own, names, 5)
+    found = matrices(inputs, names, 5)
+    assert list(found) == ["mutual information / entropy", "sap", "dci_lasso", "dci_forest"]
+    assert all(matrix.shape == (5, 3) for matrix in found.values())
+    for title, matrix in found.items():
+        assert matrix.argmax(axis=0).tolist() == [0, 1, 2], title
+    by_name = {result.metric: result.scores for result in scores_of(own, names, [5])}
+    ordered = np.sort(found["sap"], axis=0)
+    assert by_name["sap"][0].value == pytest.approx((ordered[-1] - ordered[-2]).mean())
+    for name in ("dci_lasso", "dci_forest"):
+        assert by_name[name][0].value == disentanglement(found[name])[0]
+
+
+def test_interventions_are_of_rows_that_were_not_learned_if_those_suffice() -> None:
+    rows = np.stack(np.meshgrid(range(3), range(4)), axis=-1).reshape(-1, 2)
+    grid = np.tile(rows, (15, 1))
+    one_value = grid[np.argsort(grid[:, 0], kind="stable")]  # in the last third
+    diagonal = np.tile([[0, 0], [1, 1], [2, 2], [0, 3]], (15, 1))
+    no_two_differ_in_one = np.concatenate([grid[:120], diagonal])
+    codes = np.arange(180.0)[:, None]  # tell which row was drawn
+    for factors, first in ((grid, 120), (one_value, 0), (no_two_differ_in_one, 0)):
+        inputs = split_inputs(OwnCodes(codes, factors, None), ("fairness",), 5)
+        drawn = np.concatenate([points.ravel() for points in inputs.intervened()])
+        assert [len(points) for points in inputs.intervened()] == [3, 4]
+        assert first <= drawn.min() < first + 10 and drawn.max() > 170
+    inputs = split_inputs(OwnCodes(codes[:60], diagonal, None), ("fairness",), 5)
+    with pytest.raises(ValueError, match="no row has, for each of the 3 values of factor 0"):
+        inputs.intervened()
+
+
+def test_what_cannot_be_computed_says_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    np.savez(tmp_path / "own.npz", codes=np.ones((9, 2)), factors=np.ones((9, 1), int))
+
+    def fails(*_: object) -> None:
+        raise ValueError("factors:\none value")
+
+    monkeypatch.setattr("tasks.score_codes.evaluate", fails)
+    (row,) = scored(capsys, tmp_path / "own.npz", "--metrics", "mig")
+    assert row["value"] is None and row["reason"] == "factors: one value"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        (["nowhere.npz"], ["FILE", "nowhere.npz"]),
+        (["FILE", "--metrics", "mgi"], ["--metrics", "did you mean mig?"]),
+        (["FILE", "--repeat", "0"], ["--repeat", "from 1"]),
+        (["FILE", "--out", "FILE"], ["--out", "does not exist yet"]),
+        (["FILE", "--metrics", "mig", "--plot", "x.doc"], ["--plot", "x.doc"]),
+    ],
+)
+def test_wrong_input_is_one_line(
+    arguments: list[str],
+    names: list[str],
+    file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["score", *(str(file) if a == "FILE" else a for a in arguments)]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1 and all(name in err for name in names), err
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,260 @@
+"""`tolstoy serve`: starts, takes runs, refuses, shows, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.commands.serve import Serving, _reports, serve
+from flows.dashboard.forms import StudyForm
+from flows.dashboard.limits import Served
+from infra.errors import WrongInput
+from infra.store import Store
+from tasks.study.sources import with_sources
+from tasks.study.stored import STUDY_FILE
+from tests.flows.serving import TINY, Server, free_port
+from tests.flows.trained import LATENTS, POINTS, compared, models_of, train
+from tests.processes import all_end, descendants, is_alive, wait_until
+
+MADE_UP = {**TINY, "changes": [f"probe={POINTS}", f"latents={LATENTS}", "sources=[redrawn]"]}
+
+
+def made_up(studies: Path, name: str) -> None:
+    """A finished study, as the form makes it."""
+    study = with_sources(StudyForm.model_validate(MADE_UP).study(Served()))
+    store = Store(studies / name)
+    store.write_json(study.model_dump(mode="json"), STUDY_FILE)
+    train(store, models_of(study))
+    compared(study, store)
+
+
+def test_a_finished_study_is_shown_at_once(server: Server) -> None:
+    made_up(server.studies, "done")
+    run = server.trigger("study", **{**MADE_UP, "store": "done"})
+    ended = server.ended(run)
+    assert (ended["type"], ended["message"]) == ("COMPLETED", "2 models: 2 trained, 2 scored")
+    assert server.call("GET", f"/flow_runs/{run['id']}")["name"] == "study done"
+    shown = server.artifacts(run)
+    (cell,) = json.loads(shown["done-cells"])
+    assert (cell["cell"], cell["trained"], cell["left"]) == ("dsprites-beta_vae-1", 2, 0)
+    assert json.loads(shown["done-scores"])[0]["mig"] == "0.010"
+    assert shown["done-progress"] == 100
+    address = f"http://127.0.0.1:{server.port + 1}/done/report/index.html"
+    assert address in shown["done-report"]
+    with urllib.request.urlopen(address) as page:
+        assert b"<html" in page.read()
+    assert not (server.studies / "tiny").exists()
+
+    run = server.trigger("rank", store="done")
+    assert server.ended(run)["message"] == "2 models are ranked"
+    assert (
+        models_of(with_sources(StudyForm.model_validate(MADE_UP).study(Served())))[0].id
+        in (server.artifacts(run)["done-ranking"])
+    )
+    wait_until(lambda: "Finished in state Completed" in server.logs(run), 20)
+
+
+def test_what_is_wrong_is_refused(server: Server) -> None:
+    for form, said in (
+        ({"preset": "nope"}, "'nope' is not one of"),
+        ({"seeds": -1}, "less than the minimum"),
+        ({"ray": "10.0.0.1:6379"}, "Additional properties"),
+    ):
+        status, text = server.trigger("study", **form)
+        assert status == 409
+        assert said in text
+    run = server.trigger("study", store="../outside")
+    ended = server.ended(run)
+    assert ended["type"] == "FAILED"
+    assert ended["message"].startswith("store: found")
+    run = server.trigger("report", store="not-there")
+    assert "accepted: a folder with study.json" in server.ended(run)["message"]
+    assert "Traceback" not in server.log.read_text()
+
+
+def test_the_schedule_is_off_until_switched_on(server: Server) -> None:
+    (one,) = server.call("GET", "/deployments/name/study/study")["schedules"]
+    assert one["schedule"]["cron"] == "0 2 * * *"
+    assert one["parameters"] == {"study": {"preset": "mini"}}
+    assert one["active"] is False
+
+
+def test_the_dashboard_talks_to_its_own_server_and_to_no_other_page(server: Server) -> None:
+    with urllib.request.urlopen(f"{server.address}/ui-settings") as answer:
+        settings = json.load(answer)
+    assert settings["api_url"] == "/api", "whatever port or tunnel it is opened through"
+    assert settings["default_ui"] == "v1", "the other one calls a company outside"
+    asking = urllib.request.Request(
+        f"{server.address}/api/health", headers={"Origin": "http://elsewhere.example"}
+    )
+    with urllib.request.urlopen(asking) as answer:
+        assert answer.headers.get("Access-Control-Allow-Origin") is None
+
+
+def test_it_listens_on_the_loopback_interface_only(server: Server) -> None:
+    pids = {server.process.pid, *server.processes()}
+    listing = subprocess.run(["ss", "-Hltnp"], capture_output=True, text=True)
+    if listing.returncode:
+        pytest.skip("no ss here")
+    places = [
+        line.split()[3]
+        for line in listing.stdout.splitlines()
+        if any(f"pid={pid}," in line for pid in pids)
+    ]
+    assert len(places) >= 2
+    assert all(place.startswith("127.0.0.1:") for place in places), places
+
+
+def wrong(**changes: Any) -> str:
+    asked: dict[str, Any] = {"host": "127.0.0.1", "port": 4200, "cron": None, "preset": "smoke"}
+    with pytest.raises(WrongInput) as refused:
+        serve(Serving(**{**asked, "served": Served(), **changes}))
+    return str(refused.value)
+
+
+def test_wrong_options_are_refused_before_anything_starts(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.environ", dict(os.environ))
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    os.environ.pop("PREFECT_API_URL", None)
+    assert wrong(port=server.port).startswith("--port: found")
+    os.environ.pop("PREFECT_API_URL", None)
+    assert wrong(port=0).startswith("--port: found 0")
+    assert wrong(host="203.0.113.1", port=free_port()).startswith("--host: found")
+    os.environ.pop("PREFECT_API_URL", None)
+    assert wrong(cron="99", port=free_port()).startswith("--cron: found")
+    assert wrong(preset="smok").startswith("--preset: found")
+    assert wrong(served=Served(workers=0)).startswith("--workers: found 0")
+    assert wrong(served=Served(allow_data="/not/there")).startswith("--allow-data: found")
+    assert wrong(served=Served(ray="127.0.0.1:1")).startswith("--ray: found")
+    assert wrong(reports="HOST:4201").startswith("--reports: found 'HOST:4201'")
+
+
+@pytest.mark.parametrize(
+    ("given", "address"),
+    [
+        (None, "http://127.0.0.1:{}"),
+        ("https://tolstoy.example/reports/", "https://tolstoy.example/reports"),
+    ],
+)
+def test_reports_are_where_browsers_find_them(
+    tmp_path: Path, given: str | None, address: str
+) -> None:
+    served, port = Served(studies=str(tmp_path)), free_port()
+    with ExitStack() as running:
+        found = _reports(Serving("127.0.0.1", port, served, None, "smoke", given), running)
+        assert found == address.format(port + 1)
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen(f"http://127.0.0.1:{port + 1}/none/report/index.html")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_study_runs_is_cancelled_and_goes_on(tmp_path: Path) -> None:
+    server = Server(tmp_path, "--workers", "2", "--cron", "0 2 * * *")
+    try:
+        long = {**TINY, "store": "long", "training_steps": 4000}
+        run = server.trigger("study", **long)
+        helpers = under_way(server)
+        server.call("POST", f"/flow_runs/{run['id']}/set_state", {"state": {"type": "CANCELLING"}})
+        assert server.ended(run)["type"] == "CANCELLED"
+        all_end(helpers, 20)
+
+        switched = server.call("GET", "/deployments/name/study/study")
+        place = f"/deployments/{switched['id']}/schedules/{switched['schedules'][0]['id']}"
+        server.call("PATCH", place, {"active": True})
+        assert server.end() == 0
+        server.start()
+        (schedule,) = server.call("GET", "/deployments/name/study/study")["schedules"]
+        assert schedule["active"], "what was switched on stays on"
+        assert server.state(run)["type"] == "CANCELLED", "runs survive a restart"
+
+        again = server.trigger("study", **long)
+        assert server.ended(again)["message"] == "2 models: 2 trained, 2 scored"
+        assert "long-traversals" in server.artifacts(again)
+    finally:
+        server.end()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_the_server_takes_all_it_started_with_it(tmp_path: Path, how: signal.Signals) -> None:
+    server = Server(tmp_path)
+    server.trigger("study", **{**TINY, "training_steps": 100_000})
+    under_way(server)
+    started = server.processes()
+    code = server.end(how)
+    assert code == (-signal.SIGKILL if how == signal.SIGKILL else 0)
+    all_end(started, 60)
+    if how != signal.SIGKILL:
+        assert "Traceback" not in server.log.read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_what_a_killed_driver_left_running_is_closed_by_the_next(tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    spec = ["smoke", "--set", "data=[dsprites]", "--set", "methods={beta_vae: [1]}"]
+    spec += ["--set", "training.steps=20000", "--set", "seeds=2", "--store", "killed"]
+    environment = {**server.environment, "PREFECT_API_URL": f"{server.address}/api"}
+    arguments = [sys.executable, "-m", "flows.cli", "run", *spec]
+
+    def start() -> subprocess.Popen[bytes]:
+        return subprocess.Popen(arguments, cwd=tmp_path, env=environment)
+
+    def runs(state: str) -> list[Any]:
+        wanted = {"flow_runs": {"state": {"type": {"any_": [state]}}}}
+        return list(server.call("POST", "/flow_runs/filter", wanted))
+
+    other = running(server, ["store:elsewhere"])
+    first = second = None
+    try:
+        first = start()
+        wait_until(lambda: is_training(first.pid))
+        first.kill()
+        first.wait()
+        (left,) = [run for run in runs("RUNNING") if run["id"] != other]
+        second = start()
+        wait_until(lambda: is_training(second.pid))
+        assert server.state(left)["type"] == "CRASHED"
+        (now,) = [run for run in runs("RUNNING") if run["id"] != other]
+        assert now["id"] != left["id"]
+        tasks = {"flow_runs": {"id": {"any_": [left["id"]]}}}
+        states = {task["state"]["type"] for task in server.call("POST", "/task_runs/filter", tasks)}
+        assert states <= {"CRASHED", "COMPLETED"}
+    finally:
+        for one in (first, second):
+            if one and is_alive(one.pid):
+                one.terminate()
+                one.wait()
+        server.end()
+
+
+def running(server: Server, tags: list[str]) -> str:
+    """A run that some other driver has under way."""
+    flow = server.call("POST", "/flows/", {"name": "study"})
+    body = {"flow_id": flow["id"], "tags": tags, "state": {"type": "RUNNING"}}
+    return str(server.call("POST", "/flow_runs/", body)["id"])
+
+
+def under_way(server: Server) -> list[int]:
+    """Wait until a model is being trained; all that its run started."""
+    wait_until(lambda: is_training(server.process.pid))
+    (driver,) = [p for p, n in descendants(server.process.pid) if "spawn_main" in n]
+    return [driver, *(pid for pid, name in descendants(driver) if not name.endswith("Agent"))]
+
+
+def is_training(pid: int) -> bool:
+    return any("ray::train" in name for _, name in descendants(pid))

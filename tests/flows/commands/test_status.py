@@ -1,0 +1,360 @@
+"""What of a study is done and what went wrong, once and again and again."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.cli import main
+from flows.commands import watch as module
+from flows.commands.status import look
+from infra.drivers.liveness import as_bytes, myself
+from infra.store import Store
+from tasks.model_row import write_outcome
+from tasks.study.spec import Study
+from tasks.study.stored import forget
+from tests.flows.trained import compared, made_up, models_of, train
+
+Step = Callable[[], object]
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def half(tmp_path: Path) -> tuple[Study, Store]:
+    """Of six models two are trained, one of them scored; one diverged and one failed."""
+    study, store = made_up(tmp_path / "store")
+    models = models_of(study)
+    train(store, models[:2])
+    store.remove_part("scores", models[1].id)
+    write_outcome(models[2], store, "diverged", "loss is not finite at step 61")
+    write_outcome(models[3], store, "failed", "OutOfMemory: no room for 5 bytes")
+    return study, store
+
+
+def told(capsys: pytest.CaptureFixture[str], store: Store, *options: str) -> str:
+    assert main(["status", store.root, *options]) == 0
+    return capsys.readouterr().out
+
+
+# once ----------------------------------------------------------------------------------------
+
+
+def test_counts_reasons_and_what_to_do(
+    half: tuple[Study, Store], capsys: pytest.CaptureFixture[str]
+) -> None:
+    study, store = half
+    said = told(capsys, store)
+    ids = [model.id for model in models_of(study)]
+    assert "2 of 6 models trained, 1 scored, 1 diverged, 1 failed, 2 left" in said
+    rows = [line.split() for line in said.splitlines() if line.startswith("dsprites-")]
+    assert ["dsprites-beta_vae-4", "2", "0", "0", "1", "1", "0"] in rows
+    assert "2 models have no weights:" in said
+    reason = "1 diverged: loss is not finite at step 61"
+    assert f"  {reason}\n    in dsprites-beta_vae-4: {ids[2]}\n" in said
+    assert "1 failed: OutOfMemory: no room for 5 bytes\n" in said
+    assert "models/ID/log.txt" in said
+    assert said.count("--retry failed,diverged") == 1
+    assert "nobody works on it" in said
+
+
+def test_nothing_failed_nothing_is_said_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, store = made_up(tmp_path / "store")
+    said = told(capsys, store)
+    assert "0 of 6 models trained, 0 scored, 6 left" in said
+    assert "finished" not in said
+    assert "no weights" not in said
+    assert "--retry" not in said
+    facts = json.loads(told(capsys, store, "--json"))
+    assert (facts["retry"], facts["failures"], facts["last_finished"]) == (None, [], None)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(7300, "2.0 h ago"), (125, "2 min ago"), (-9999, "0 s ago")]
+)
+def test_how_long_ago_a_model_was_finished(
+    seconds: float, text: str, half: tuple[Study, Store], capsys: pytest.CaptureFixture[str]
+) -> None:
+    newest = time.time() - seconds
+    for place, part in enumerate(Path(half[1].path("tables", "models")).iterdir()):
+        os.utime(part, (newest - 1000 * place, newest - 1000 * place))
+    assert f"the last model was finished {text}" in told(capsys, half[1])
+    facts = json.loads(told(capsys, half[1], "--json"))
+    moment = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime(newest))
+    assert facts["last_finished"] == moment
+
+
+def test_who_works_on_it(half: tuple[Study, Store], capsys: pytest.CaptureFixture[str]) -> None:
+    me = myself("a" * 32)
+    half[1].write_bytes(as_bytes(me), "drivers", f"{me.id}.json")
+    assert f"pid {os.getpid()} works on it" in told(capsys, half[1])
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    raw = {**json.loads(as_bytes(me)), "pid": gone.pid}
+    half[1].write_bytes(json.dumps(raw).encode(), "drivers", f"{me.id}.json")
+    assert "nobody works on it" in told(capsys, half[1])
+
+
+@pytest.mark.parametrize("table", ["models", "scores"])
+def test_a_cell_that_is_merged_between_listing_and_reading_is_counted(
+    table: str, half: tuple[Study, Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, store = half
+    models = models_of(study)
+    before = look(store).totals
+    listed = Store.parts
+
+    def then_merged(self: Store, name: str) -> list[str]:
+        found = listed(self, name)
+        monkeypatch.setattr(Store, "parts", listed)
+        for cell in study.cells():
+            store.merge(table, cell.name, [model.id for model in cell.models])
+        return found
+
+    def at_that_table(self: Store, name: str) -> list[str]:
+        return (then_merged if name == table else listed)(self, name)
+
+    monkeypatch.setattr(Store, "parts", at_that_table)
+    during = look(store)
+    assert not store.has_part(table, models[0].id), "it was merged meanwhile"
+    assert during.totals == before
+
+
+# again and again -----------------------------------------------------------------------------
+
+
+class Clock:
+    """Time goes on when somebody sleeps, and then the next thing happens."""
+
+    def __init__(self, *steps: Step) -> None:
+        self.now, self.steps, self.slept = 1000.0, list(steps), []
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+        if not self.steps:
+            raise KeyboardInterrupt
+        self.steps.pop(0)()
+
+
+def watched(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    store: Store,
+    steps: list[Step],
+    *options: str,
+) -> tuple[list[str], Clock]:
+    """What is printed while these things happen, then Ctrl-C."""
+    clock = Clock(*steps)
+    monkeypatch.setattr(module, "time", clock)
+    assert main(["status", store.root, "--watch", *options]) == 0
+    return capsys.readouterr().out.splitlines(), clock
+
+
+def nothing() -> None:
+    pass
+
+
+def test_a_line_for_each_change_and_none_otherwise(
+    half: tuple[Study, Store],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    study, store = half
+    model = models_of(study)[4]
+    steps: list[Step] = [nothing, nothing, lambda: train(store, [model]), nothing, nothing]
+    lines, clock = watched(monkeypatch, capsys, store, steps, "--every", "7")
+    counts = [line for line in lines if re.match(r"\d\d:\d\d:\d\d ", line)]
+    assert len(counts) == 2
+    assert "2 of 6 models trained, 1 scored, 1 diverged, 1 failed, 2 left" in counts[0]
+    assert "nobody works on it" in counts[0]
+    assert "3 of 6 models trained, 2 scored, 1 diverged, 1 failed, 1 left" in counts[1]
+    assert "\x1b" not in "".join(lines)
+    assert set(clock.slept) == {7.0}
+
+
+def test_each_reason_is_told_once(
+    half: tuple[Study, Store],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    study, store = half
+    more = models_of(study)[4:]
+
+    def again() -> None:
+        write_outcome(more[0], store, "diverged", "loss is not finite at step 62")
+
+    def another() -> None:
+        write_outcome(more[1], store, "failed", "a new reason")
+
+    lines, _ = watched(monkeypatch, capsys, store, [again, another])
+    assert sum("loss is not finite" in line for line in lines) == 1
+    assert sum("OutOfMemory" in line for line in lines) == 1
+    assert lines[-1] == f"{more[1].id} failed: a new reason"
+
+
+def test_pace_and_time_left_are_of_what_was_done_since_watching_began(
+    half: tuple[Study, Store],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    study, store = half
+    models = models_of(study)
+    steps: list[Step] = [nothing, lambda: train(store, [models[4]])]
+    lines, _ = watched(monkeypatch, capsys, store, steps, "--every", "900", "--json")
+    first, second = map(json.loads, lines)
+    assert (first["models_per_hour"], first["minutes_left"]) == (None, None)
+    assert second["models_per_hour"] == pytest.approx(2.0)
+    assert second["minutes_left"] == pytest.approx(30.0)
+    assert (second["trained"], second["left"], second["done"]) == (3, 1, False)
+    assert second["failures"][0]["status"] == "diverged"
+    assert "cells" not in second
+
+
+def test_models_that_are_tried_again_do_not_spoil_the_pace(
+    half: tuple[Study, Store],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    study, store = half
+    models = models_of(study)
+    steps: list[Step] = [
+        lambda: forget(study, store, {"failed", "diverged"}),
+        lambda: train(store, models[2:3]),
+    ]
+    lines, _ = watched(monkeypatch, capsys, store, steps, "--every", "1800")
+    assert "models per hour" not in "".join(lines[:-1])
+    assert "2.0 models per hour, 90 min of training left" in lines[-1]
+
+
+def test_it_ends_when_the_study_is_done(
+    half: tuple[Study, Store],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    study, store = half
+
+    def rest() -> None:
+        train(store, [*models_of(study)[:2], *models_of(study)[4:]])
+
+    steps: list[Step] = [rest, nothing, lambda: compared(study, store), pytest.fail]
+    lines, clock = watched(monkeypatch, capsys, store, steps)
+    assert "4 of 6 models trained, 4 scored, 1 diverged, 1 failed, 0 left" in lines[-1]
+    assert lines[-1].endswith("done")
+    assert "done" not in lines[-2]
+    assert len(clock.slept) == 3, "a trained and scored study that is not ranked is not done"
+
+
+def test_a_store_out_of_reach_is_looked_at_again(
+    half: tuple[Study, Store],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    study, store = half
+
+    def out_of_reach(*_: object) -> Any:
+        raise OSError("the mount\nis gone")
+
+    reads = Store.read
+    steps: list[Step] = [
+        lambda: monkeypatch.setattr(Store, "read", out_of_reach),
+        lambda: train(store, models_of(study)[4:5]),
+        lambda: monkeypatch.setattr(Store, "read", reads),
+    ]
+    lines, _ = watched(monkeypatch, capsys, store, steps, "--json")
+    assert [json.loads(line)["trouble"] for line in lines] == [
+        None,
+        "cannot be read at the moment: the mount is gone",
+        None,
+    ]
+    assert json.loads(lines[-1])["trained"] == 3
+
+
+def test_a_large_store_is_not_read_all_the_time(
+    half: tuple[Study, Store],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    study, store = half
+    looks = []
+
+    def slowly(place: Store) -> Any:
+        module.time.now += 10  # type: ignore[attr-defined]
+        looks.append(place)
+        return look(place)
+
+    monkeypatch.setattr(module, "look", slowly)
+    steps: list[Step] = [nothing, nothing, lambda: train(store, models_of(study)[4:5]), nothing]
+    _, clock = watched(monkeypatch, capsys, store, steps, "--every", "2")
+    assert clock.slept == [40, 2, 2, 40, 2]
+    assert len(looks) == 2, "what has not changed is not read again"
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        (["--watch", "--every", "0"], "--every: found 0.0"),
+        (["--watch", "--every", "-3"], "--every: found -3.0"),
+        (["--every", "3"], "--every: found 3.0; accepted: nothing, except with --watch"),
+    ],
+)
+def test_wrong_intervals(
+    options: list[str],
+    found: str,
+    half: tuple[Study, Store],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["status", half[1].root, *options]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert found in err
+
+
+def test_what_is_no_store_is_told_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["status", str(tmp_path), "--watch"]) == 2
+    assert "study.json" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_ctrl_c_leaves_with_0(terminal: bool, half: tuple[Study, Store]) -> None:
+    command = [sys.executable, "-m", "flows.cli", "status", half[1].root, "--watch", "--every", "1"]
+    reads, writes = pty.openpty() if terminal else os.pipe()
+    process = subprocess.Popen(
+        command, stdout=writes, stderr=subprocess.PIPE, cwd=ROOT, start_new_session=True
+    )
+    os.close(writes)
+    said = b""
+    while b"2 of 6 models trained" not in said:
+        said += os.read(reads, 10_000)
+    os.killpg(process.pid, signal.SIGINT)
+    try:
+        while more := os.read(reads, 10_000):
+            said += more
+    except OSError:  # how a terminal ends
+        pass
+    assert process.stderr is not None
+    errors = process.stderr.read()
+    assert (process.wait(30), errors) == (0, b"")
+    assert (b"\x1b[" in said) == terminal
+    if terminal:
+        assert b"all cells" in said
+        assert b"dsprites-factor_vae-10" not in said, "not under way"
+        assert b"dsprites-beta_vae-1" in said, "not all of it is scored"
+        assert b"Try them again: " in said

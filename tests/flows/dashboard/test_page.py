@@ -1,0 +1,249 @@
+"""What a run shows on the dashboard: what is sent, what is not sent again, what costs no run."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from PIL import Image
+
+from flows.dashboard import page as artifacts
+from flows.dashboard.page import Page, Shown, on_the_dashboard
+from flows.dashboard.portraits import MOST, portraits
+from flows.driver import Sweep
+from flows.work import Work
+from infra.store import Store
+from tasks.model_row import write_outcome
+from tasks.study.spec import Study
+from tasks.study.survey import survey
+from tests.flows.trained import compared, made_up, models_of, train
+
+RUN = UUID(int=7)
+
+
+class Api:
+    """Prefect's API as far as artifacts go."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[str, str]] = []
+        self.there: dict[str, dict[str, Any]] = {}
+        self.away = False
+
+    def request(self, method: str, path: str, json: Any, path_params: Any = None) -> Any:
+        if self.away:
+            raise ConnectionError("nobody listens")
+        number = path_params["id"] if path_params else UUID(int=len(self.there))
+        self.there.setdefault(str(number), {}).update(json)
+        self.sent.append((method, self.there[str(number)]["key"]))
+        return type("Answer", (), {"json": lambda _: {"id": str(number)}})()
+
+    def shown(self, key: str) -> Any:
+        (one,) = [one for one in self.there.values() if one["key"] == key]
+        return one["data"]
+
+
+@pytest.fixture
+def api(monkeypatch: pytest.MonkeyPatch) -> Api:
+    api = Api()
+    monkeypatch.setattr(artifacts, "this_page", lambda: Page(RUN, api))
+    return api
+
+
+def shown_of(study: Study, store: Store, report: str | None = None) -> Shown:
+    return Shown(Sweep(study, store, survey(study, store), Work()), study, store, report)
+
+
+def test_an_artifact_is_made_once_and_then_changed_in_place(api: Api) -> None:
+    page = Page(RUN, api)
+    page.show("markdown", "a", "about", "one")
+    page.show("markdown", "a", "about", "one")
+    page.show("markdown", "a", "about", "two")
+    page.show("markdown", "a", "other", "two")
+    assert api.sent == [("POST", "a"), ("PATCH", "a"), ("PATCH", "a")]
+    ((_, one),) = api.there.items()
+    assert one == {
+        "key": "a",
+        "type": "markdown",
+        "flow_run_id": str(RUN),
+        "description": "other",
+        "data": "two",
+    }
+
+
+def test_a_dashboard_that_is_away_is_tried_again(api: Api) -> None:
+    page = Page(RUN, api)
+    api.away = True
+    page.show("markdown", "a", "about", "one")
+    api.away = False
+    page.show("markdown", "a", "about", "one")
+    assert api.shown("a") == "one"
+
+
+def test_a_sweep_shows_how_far_it_is(api: Api, tmp_path: Path) -> None:
+    study, store = made_up(tmp_path / "Half Döne")
+    models = models_of(study)
+    train(store, models[:3])
+    shown_of(study, store).renew()
+    cells = {row["cell"]: row for row in json.loads(api.shown("half-d-ne-cells"))}
+    assert list(cells) == ["dsprites-beta_vae-1", "dsprites-beta_vae-4", "dsprites-factor_vae-10"]
+    half = {"models": 2, "trained": 1, "scored": 1, "diverged": 0, "failed": 0, "left": 1}
+    assert cells["dsprites-beta_vae-4"] == {"cell": "dsprites-beta_vae-4", **half}
+    assert api.shown("half-d-ne-progress") == 50.0
+    scores = json.loads(api.shown("half-d-ne-scores"))
+    assert [row["mig"] for row in scores] == ["0.010", "0.040", ""]
+    assert [row["models"] for row in scores] == [2, 1, 0]
+
+
+def test_the_bar_counts_training_and_scoring(api: Api, tmp_path: Path) -> None:
+    study, store = made_up(tmp_path / "s", metrics=["mig", "sap"])
+    train(store, models_of(study))  # mig, but not sap
+    shown_of(study, store).renew()
+    assert api.shown("s-progress") == 50.0
+    study, store = made_up(tmp_path / "without", metrics=[])
+    train(store, models_of(study)[:3])
+    shown_of(study, store).renew()
+    assert api.shown("without-progress") == 50.0
+
+
+def test_at_the_end_there_are_scores_report_and_pictures(api: Api, tmp_path: Path) -> None:
+    study, store = made_up(tmp_path / "s")
+    train(store, models_of(study))
+    compared(study, store)
+    with_pictures(store, study)
+    shown_of(study, store, "http://127.0.0.1:4201/s/report/index.html").finish()
+    assert api.shown("s-progress") == 100
+    assert all(row["udr (cell)"] for row in json.loads(api.shown("s-scores")))
+    assert "](http://127.0.0.1:4201/s/report/index.html)" in api.shown("s-report")
+    assert api.shown("s-traversals").count("](data:image/png;base64,") == 2
+
+
+def test_without_a_server_the_report_is_named_by_its_place(api: Api, tmp_path: Path) -> None:
+    study, store = made_up(tmp_path / "s")
+    shown_of(study, store).finish()
+    assert api.shown("s-report") == f"`{tmp_path}/s/report/index.html`"
+    assert not [key for _, key in api.sent if key == "s-traversals"], "there is none"
+
+
+def test_it_is_renewed_while_the_block_runs_and_at_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(artifacts, "RENEW_SECONDS", 0.01)
+    monkeypatch.setattr(artifacts, "SHARE", 0.0)
+    page = Calls()
+    with on_the_dashboard(page):  # type: ignore[arg-type]
+        wait_for(lambda: page.calls.count("renew") >= 3)
+        assert "finish" not in page.calls
+    assert page.calls[-1] == "finish"
+
+
+def test_what_is_shown_costs_a_sixtieth_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(artifacts, "RENEW_SECONDS", 0.0)
+    page = Calls(lasts=0.05)
+    with on_the_dashboard(page):  # type: ignore[arg-type]
+        time.sleep(0.5)
+    assert page.calls == ["renew", "finish"], "the next is due after three seconds"
+
+
+def test_what_cannot_be_shown_costs_no_run() -> None:
+    page = Calls(fails=True)
+    with on_the_dashboard(page):  # type: ignore[arg-type]
+        wait_for(lambda: "renew" in page.calls)
+    assert page.calls[-1] == "finish"
+
+
+def test_a_run_that_fails_shows_how_far_it_came_and_one_that_is_cancelled_ends_at_once() -> None:
+    page = Calls()
+    with pytest.raises(ValueError, match="broken"), on_the_dashboard(page):  # type: ignore[arg-type]
+        wait_for(lambda: page.calls == ["renew"])
+        raise ValueError("broken")
+    assert page.calls == ["renew", "renew"]
+    page = Calls()
+    with pytest.raises(SystemExit), on_the_dashboard(page):  # type: ignore[arg-type]
+        wait_for(lambda: page.calls == ["renew"])
+        raise SystemExit
+    assert page.calls == ["renew"]
+
+
+def test_the_best_model_of_each_method_is_shown(tmp_path: Path) -> None:
+    study, store = made_up(tmp_path / "s", udr={"pools": ["method"]})
+    models = models_of(study)
+    train(store, models)
+    with_pictures(store, study)
+    for number, model in enumerate(models):
+        write_outcome(model, store, "trained", kl_per_latent=[[1.0, 0.5, 0.0]], elbo=-1.0 - number)
+    by_elbo = [one.title for one in portraits(study, store, survey(study, store))]
+    assert [title.split(": ")[1] for title in by_elbo] == [
+        f"ELBO -1.000 ({models[0].id[:6]})",
+        f"ELBO -5.000 ({models[4].id[:6]})",
+    ]
+    compared(study, store)
+    ranks = {row["model_id"]: row["udr"] for row in store.read("ranks").to_pylist()}
+    best = [
+        max((m for m in models if m.method == method), key=lambda m: ranks[m.id])
+        for method in ("beta_vae", "factor_vae")
+    ]
+    shown = portraits(study, store, survey(study, store))
+    assert [one.title[-8:-1].strip("()") for one in shown] == [m.id[:6] for m in best]
+    assert len(shown) <= MOST
+
+
+def test_a_picture_is_small_and_shows_the_first_latents(tmp_path: Path) -> None:
+    study, store = made_up(tmp_path / "s")
+    train(store, models_of(study))
+    compared(study, store)
+    with_pictures(store, study, latents=10)
+    first, *_ = portraits(study, store, survey(study, store))
+    picture = Image.open(io.BytesIO(base64.b64decode(first.uri.partition(",")[2])))
+    assert picture.width <= 300
+    assert picture.height == round(300 / 90 * 50), "five of ten rows"
+
+
+def test_a_damaged_picture_is_left_out(tmp_path: Path) -> None:
+    study, store = made_up(tmp_path / "s")
+    train(store, models_of(study))
+    compared(study, store)
+    with_pictures(store, study, png=b"no picture")
+    assert portraits(study, store, survey(study, store)) == []
+
+
+class Calls:
+    """Notes what is called of it."""
+
+    def __init__(self, lasts: float = 0.0, fails: bool = False) -> None:
+        self.calls: list[str] = []
+        self.lasts, self.fails = lasts, fails
+
+    def renew(self) -> None:
+        self.calls.append("renew")
+        time.sleep(self.lasts)
+        if self.fails:
+            raise OSError("the store is gone")
+
+    def finish(self) -> None:
+        self.calls.append("finish")
+        if self.fails:
+            raise OSError("the store is gone")
+
+
+def wait_for(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def with_pictures(store: Store, study: Study, latents: int = 3, png: bytes | None = None) -> None:
+    """A traversal of every model, ten pixels a row."""
+    file = io.BytesIO()
+    Image.new("L", (900, 100 * latents)).save(file, "PNG")
+    for model in models_of(study):
+        picture = {"kind": ["reconstruction", "traversal"], "order": [[], list(range(latents))]}
+        pngs = {"kl": [[], [1.0] * latents], "png": [b"", png or file.getvalue()]}
+        store.write_part("pictures", model.id, {**model.keys, **picture, **pngs})

@@ -1,0 +1,125 @@
+import hashlib
+import json
+from dataclasses import fields, replace
+
+import pytest
+from pydantic import ValidationError
+
+import metrics
+from infra.tables import KEYS, PROTOCOL, schema
+from tasks.study.groups import ranking_made_from
+from tasks.study.model import Cell, Model
+from tasks.study.spec import Metrics, Training, Udr
+
+MODEL = Model(
+    *("dsprites", "redrawn", "beta_vae", 4.0, 3, "paper", 10, 300, 64),
+    *(1e-4, 0.9, 0.999, 1e-8, "float32"),
+)
+
+
+def test_defaults_are_those_of_the_paper():
+    training = Training()  # Table 4a
+    assert (training.steps, training.batch_size) == (300_000, 64)
+    assert (training.learning_rate, training.epsilon) == (1e-4, 1e-8)
+    assert (training.beta1, training.beta2) == (0.9, 0.999)
+    scored = Metrics()  # appendix C
+    assert (scored.points, scored.test_points, scored.group_size) == (10_000, 5_000, 64)
+    assert scored.names == tuple(metrics.METRICS)
+    assert Udr().kl_threshold == 0.01
+    assert Udr(similarities=tuple(metrics.SIMILARITIES), pools=("cell", "method", "data")).p is None
+
+
+def test_id_is_the_hash_of_all_fields():
+    values = {
+        "data": "dsprites",
+        "source": "redrawn",
+        "method": "beta_vae",
+        "strength": 4.0,
+        "seed": 3,
+        "architecture": "paper",
+        "latents": 10,
+        "steps": 300,
+        "batch_size": 64,
+        "learning_rate": 1e-4,
+        "beta1": 0.9,
+        "beta2": 0.999,
+        "epsilon": 1e-8,
+        "precision": "float32",
+        "protocol": PROTOCOL,
+    }
+    text = json.dumps(dict(sorted(values.items())), separators=(",", ":"))
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == MODEL.id
+
+
+@pytest.mark.parametrize("field", [field.name for field in fields(Model)])
+def test_whatever_changes_the_science_changes_the_id(field):
+    value = getattr(MODEL, field)
+    other = replace(MODEL, **{field: value + "x" if isinstance(value, str) else value + 1})
+    assert other.id != MODEL.id
+    assert replace(other, **{field: value}).id == MODEL.id
+
+
+def test_cells_and_groups():
+    models = tuple(replace(MODEL, seed=seed) for seed in range(3))
+    assert len({model.id for model in models}) == 3
+    assert {model.cell for model in models} == {"dsprites-beta_vae-4"}
+    assert Cell(models).name == "dsprites-beta_vae-4"
+    assert Cell(models).group == "dsprites-beta_vae"
+    assert replace(MODEL, strength=0.5).cell == "dsprites-beta_vae-0.5"
+
+
+def test_keys_are_the_columns_that_every_table_begins_with():
+    assert list(MODEL.keys) == [field.name for field in KEYS] == schema("models").names[:7]
+    assert (MODEL.keys["model_id"], MODEL.keys["seed"]) == (MODEL.id, 3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong"),
+    [
+        (Training, {"steps": 0}),
+        (Training, {"steps": 10.5}),
+        (Training, {"batch_size": 1}),
+        (Training, {"learning_rate": 0}),
+        (Training, {"learning_rate": float("nan")}),
+        (Training, {"beta2": 1.0}),
+        (Training, {"step": 10}),
+        (Training, {"precision": "float16"}),
+        (Metrics, {"names": ("migg",)}),
+        (Metrics, {"names": ("mig", "mig")}),
+        (Metrics, {"points": 1}),
+        (Udr, {"pools": ("cells",)}),
+        (Udr, {"pools": ("cell", "cell")}),
+        (Udr, {"similarities": ("lasso", "lasso")}),
+        (Udr, {"similarities": ("laso",)}),
+        (Udr, {"seeds_per_cell": 0}),
+        (Udr, {"kl_threshold": -0.1}),
+        (Udr, {"p": 0}),
+    ],
+)
+def test_wrong_settings_are_refused(kind, wrong):
+    with pytest.raises(ValidationError):
+        kind(**wrong)
+
+
+def test_a_metric_that_does_not_exist_is_told_with_the_nearest():
+    with pytest.raises(ValidationError, match=r"did you mean factor_vae\?"):
+        Metrics(names=("factor_vea",))
+
+
+def test_settings_are_frozen():
+    with pytest.raises(ValidationError):
+        Training().steps = 3
+
+
+def test_a_ranking_depends_on_its_models_and_settings_and_not_on_their_order():
+    made = ranking_made_from(["a", "b"], Udr())
+    assert made == ranking_made_from(["b", "a"], Udr())
+    others = [
+        ranking_made_from(["a"], Udr()),
+        ranking_made_from(["a", "b", "c"], Udr()),
+        ranking_made_from(["a", "b"], Udr(p=3)),
+        ranking_made_from(["a", "b"], Udr(pools=("cell",))),
+        ranking_made_from(["a", "b"], Udr(kl_threshold=0.02)),
+        ranking_made_from(["a", "b"], Udr(seeds_per_cell=3)),
+    ]
+    assert len({made, *others}) == 7

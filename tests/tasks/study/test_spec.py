@@ -1,0 +1,311 @@
+"""Studies: presets, what they expand to, and what identifies a model."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import data
+import models
+from infra.errors import WrongInput
+from tasks import data_sets
+from tasks.study.model import Model
+from tasks.study.reading import parse_study, preset_names, read_study
+from tasks.study.sources import with_sources
+from tasks.study.spec import DataChoice, Study
+from tests.flows.conftest import TINY
+
+PAPER_STRENGTHS = {  # Locatello et al. 2019, Table 3
+    "beta_vae": (1, 2, 4, 6, 8, 16),
+    "annealed_vae": (5, 10, 25, 50, 75, 100),
+    "factor_vae": (10, 20, 30, 40, 50, 100),
+    "dip_vae_i": (1, 2, 5, 10, 20, 50),
+    "dip_vae_ii": (1, 2, 5, 10, 20, 50),
+    "beta_tcvae": (1, 2, 4, 6, 8, 10),
+}
+
+
+SEVEN = (  # Locatello et al. 2019, section 4
+    *("dsprites", "color_dsprites", "noisy_dsprites", "scream_dsprites"),
+    *("smallnorb", "cars3d", "shapes3d"),
+)
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_every_preset_is_a_study_with_distinct_models(name: str) -> None:
+    study = read_study(name)
+    ids = [model.id for cell in study.cells() for model in cell.models]
+    strengths = sum(len(values) for values in study.methods.values())
+    assert len(ids) == len(study.data) * strengths * len(study.seed_list)
+    assert len(set(ids)) == len(ids)
+    assert study.about
+
+
+def test_the_paper_s_study_has_its_strengths_seeds_and_training() -> None:
+    study = read_study("locatello-2019")
+    assert study.methods == PAPER_STRENGTHS
+    assert study.seed_list == tuple(range(50))
+    assert tuple(one.name for one in study.data) == SEVEN
+    assert set(SEVEN) <= set(data.DATA_SETS)
+    assert "look-alike" not in study.sources
+    assert (study.training.steps, study.training.batch_size, study.latents) == (300_000, 64, 10)
+    assert (study.training.learning_rate, study.training.epsilon) == (1e-4, 1e-8)
+    assert (study.training.beta1, study.training.beta2) == (0.9, 0.999)
+    assert (study.metrics.points, study.metrics.test_points, study.metrics.group_size) == (
+        10_000,
+        5_000,
+        64,
+    )
+
+
+@pytest.mark.parametrize("method", PAPER_STRENGTHS)
+def test_a_method_knows_the_paper_s_strengths(method: str) -> None:
+    assert models.METHODS[method].strengths == PAPER_STRENGTHS[method]
+
+
+def test_the_smoke_study_has_the_paper_s_methods_and_needs_nothing_fetched() -> None:
+    study = read_study("smoke")
+    assert set(study.methods) == set(PAPER_STRENGTHS)
+    assert len(study.data) == 2
+    assert "look-alike" in study.sources, "it must run where nothing can be fetched"
+    assert all(len(strengths) == 2 for strengths in study.methods.values())
+    assert len(study.seed_list) == 2
+
+
+def model(**changes: object) -> Model:
+    (one,) = parse_study({**TINY, "methods": {"beta_vae": [4]}, "seeds": 1}).cells()[0].models
+    return replace(one, **changes)
+
+
+def test_the_id_is_the_hash_of_the_canonical_json() -> None:
+    facts = asdict(model())
+    assert facts.pop("content") == ""
+    canonical = json.dumps(facts, sort_keys=True, separators=(",", ":"))
+    assert model().id == hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"data": "color_dsprites"},
+        {"source": "official"},
+        {"method": "factor_vae"},
+        {"strength": 4.5},
+        {"seed": 7},
+        {"architecture": "library"},
+        {"latents": 9},
+        {"steps": 241},
+        {"batch_size": 9},
+        {"learning_rate": 0.002},
+        {"beta1": 0.8},
+        {"beta2": 0.99},
+        {"epsilon": 1e-7},
+        {"precision": "bfloat16"},
+        {"protocol": 99},
+        {"content": "0123456789abcdef"},
+    ],
+)
+def test_every_part_of_the_science_is_in_the_id(change: dict[str, object]) -> None:
+    assert model(**change).id != model().id
+
+
+@pytest.mark.parametrize(
+    "change", [{"fast": False}, {"gpus_per_model": 0.1}, {"gpus_per_model": 0}]
+)
+def test_where_and_how_it_runs_is_not_in_the_id(change: dict[str, object]) -> None:
+    changed = parse_study({**TINY, "training": {**TINY["training"], **change}})
+    assert ids(changed) == ids(parse_study(TINY))
+    changed.must_extend(parse_study(TINY))
+
+
+@given(
+    st.sampled_from(["log_every", "checkpoint_seconds", "checkpoint_steps"]), st.integers(1, 1000)
+)
+def test_what_is_not_science_is_not_in_the_id(field: str, value: int) -> None:
+    changed = parse_study({**TINY, "training": {**TINY["training"], field: value}})
+    assert ids(changed) == ids(parse_study(TINY))
+
+
+def ids(study: Study) -> list[str]:
+    return [model.id for cell in study.cells() for model in cell.models]
+
+
+def test_whole_and_decimal_strengths_are_the_same_model() -> None:
+    whole = parse_study({**TINY, "methods": {"beta_vae": [4]}})
+    decimal = parse_study({**TINY, "methods": {"beta_vae": [4.0]}})
+    assert ids(whole) == ids(decimal)
+
+
+def test_a_study_survives_its_own_json() -> None:
+    study = parse_study(TINY)
+    assert parse_study(study.model_dump(mode="json")) == study
+
+
+def test_overrides_reach_nested_keys_and_lists(tmp_path: Path) -> None:
+    spec = tmp_path / "own.yaml"
+    spec.write_text("name: own\ndata: [dsprites]\nmethods: {beta_vae: [1]}\nmetrics: [mig]\n")
+    study = read_study(str(spec), ["training.steps=7", "methods.factor_vae=[20]", "seeds=[3, 5]"])
+    assert study.training.steps == 7
+    assert study.methods == {"beta_vae": (1.0,), "factor_vae": (20.0,)}
+    assert study.seed_list == (3, 5)
+    assert study.metrics.names == ("mig",)
+    assert read_study(str(spec), ["metrics.points=99"]).metrics.points == 99
+
+
+GROWTH = [
+    {"seeds": 3},
+    {"methods": {**TINY["methods"], "beta_vae": [1, 2, 4]}},
+    {"data": ["dsprites", "color_dsprites"]},
+    {"udr": {"p": 1}},
+    {"training": {**TINY["training"], "log_every": 10}},
+]
+
+
+@pytest.mark.parametrize("change", GROWTH)
+def test_a_store_s_study_may_grow(change: dict[str, object]) -> None:
+    parse_study({**TINY, **change}).must_extend(parse_study(TINY))
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"seeds": 1}, "seeds"),
+        ({"methods": {"beta_vae": [1, 4]}}, "methods"),
+        ({"methods": {**TINY["methods"], "beta_vae": [1]}}, "methods.beta_vae"),
+        ({"data": ["color_dsprites"]}, "data"),
+        ({"latents": 5}, "latents"),
+        ({"architecture": "library"}, "architecture"),
+        ({"probe": 128}, "probe"),
+        ({"training": {**TINY["training"], "steps": 9}}, "training.steps"),
+        ({"metrics": {**TINY["metrics"], "points": 9}}, "metrics.points"),
+        ({"metrics": {**TINY["metrics"], "names": ["mig"]}}, "metrics.names"),
+    ],
+)
+def test_what_was_trained_must_stand(change: dict[str, object], field: str) -> None:
+    with pytest.raises(WrongInput) as caught:
+        parse_study({**TINY, **change}).must_extend(parse_study(TINY))
+    assert caught.value.field == field
+
+
+def choices(*entries: object) -> tuple[DataChoice, ...]:
+    return parse_study({**TINY, "data": list(entries)}).data
+
+
+def test_data_sets_are_named_or_spelt_out() -> None:
+    named, with_source, arrays, folder = choices(
+        "dsprites",
+        {"name": "shapes3d", "source": "look-alike"},
+        {"images": "out/faces.npz", "factors": "labels.csv"},
+        {"folder": "some/pictures", "name": "celeba"},
+    )
+    assert (named.name, named.source, named.own) == ("dsprites", None, False)
+    assert with_source.source == "look-alike"
+    assert (arrays.name, arrays.own, arrays.factors) == ("faces", True, "labels.csv")
+    assert (folder.name, folder.own, folder.folder) == ("celeba", True, "some/pictures")
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("dsprite", "did you mean dsprites"),
+        ({"name": "dsprites", "source": "look-alike"}, "redrawn, official"),
+        ({"name": "dsprites", "factors": "x.csv"}, "factors beside images"),
+        ({"images": "a.npz", "folder": "b"}, "one of them"),
+        ({"folder": "b", "factors": "x.csv"}, "factors beside images"),
+        ({"folder": "cars3d"}, "a name that no known data set has"),
+        ({"folder": "a", "name": "x y"}, "letters, digits"),
+        ({"folder": "a", "source": "official"}, "user"),
+        ({"foldr": "a"}, "name"),
+        (7, "a mapping"),
+    ],
+)
+def test_wrong_data_sets_are_refused(entry: object, message: str) -> None:
+    with pytest.raises(WrongInput, match=message):
+        choices(entry)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("about=2001-99-99", "--set about: found '2001-99-99'"),
+        ("data=[{folder: x, colour: y}]", "data.0.colour: found unknown key colour"),
+        ("data=[{name: dsprites, x: y}]", "data.0.x: found unknown key x"),
+        ("training.stepz=3", "did you mean steps"),
+        ("training.memory_per_model=.inf", "training.memory_per_model: found inf"),
+    ],
+)
+def test_what_is_mistyped_is_told_in_a_line(override: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(WrongInput, match=re.escape(message)):
+        read_study("smoke", [override])
+    key, _, value = override.partition("=")
+    if "." not in key:
+        (tmp_path / "spec.yaml").write_text(
+            f"name: n\nmethods: {{beta_vae: [1]}}\n{key}: {value}\n"
+        )
+        with pytest.raises(WrongInput):
+            read_study(str(tmp_path / "spec.yaml"))
+
+
+def test_one_data_set_cannot_stand_twice() -> None:
+    with pytest.raises(WrongInput, match="once"):
+        choices("dsprites", {"name": "dsprites", "source": "redrawn"})
+
+
+@pytest.mark.parametrize(("sources", "message"), [(["offical"], "offical"), ([], "at least one")])
+def test_wrong_sources_are_refused(sources: list[str], message: str) -> None:
+    with pytest.raises(WrongInput, match=message):
+        parse_study({**TINY, "sources": sources})
+
+
+def test_a_study_takes_the_first_accepted_source_at_hand(empty_data: Path) -> None:
+    spec = {**TINY, "data": ["dsprites", "shapes3d"]}
+    with pytest.raises(WrongInput, match=r"shapes3d.*fetch shapes3d.*look-alike"):
+        with_sources(parse_study(spec))
+    study = with_sources(parse_study({**spec, "sources": ["official", "redrawn", "look-alike"]}))
+    assert [one.source for one in study.data] == ["redrawn", "look-alike"]
+    assert {model.source for model in study.cells()[-1].models} == {"look-alike"}
+
+
+def test_what_an_older_spec_settled_stands(empty_data: Path) -> None:
+    older = with_sources(
+        parse_study({**TINY, "data": [{"name": "shapes3d", "source": "look-alike"}]})
+    )
+    newer = parse_study({**TINY, "data": ["shapes3d"]})
+    assert with_sources(newer, older).data == older.data
+    forced = parse_study({**TINY, "data": [{"name": "dsprites", "source": "redrawn"}]})
+    with_sources(forced).must_extend(parse_study(TINY))
+    other = older.model_copy(update={"data": (DataChoice(name="shapes3d", source="official"),)})
+    with pytest.raises(WrongInput, match=r"shapes3d, source.*official.*look-alike"):
+        other.must_extend(older)
+
+
+def test_a_settled_data_set_is_looked_for_when_it_is_needed(empty_data: Path) -> None:
+    fetched = (DataChoice(name="cars3d", source="official"),)
+    older = parse_study(TINY).model_copy(update={"data": fetched})
+    assert with_sources(parse_study({**TINY, "data": ["cars3d"]}), older).data == fetched
+    with pytest.raises(WrongInput, match="no official pictures"):
+        data_sets.load(fetched[0])
+
+
+def test_a_plan_names_what_is_missing(empty_data: Path) -> None:
+    missing: list[WrongInput] = []
+    study = with_sources(
+        parse_study({**TINY, "data": ["dsprites", "cars3d"]}), missing=missing.append
+    )
+    assert [one.source for one in study.data] == ["redrawn", None]
+    (error,) = missing
+    assert error.field == "data cars3d"
+    assert {model.source for model in study.cells()[-1].models} == {"official"}
+
+
+@pytest.fixture
+def empty_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TOLSTOY_DATA", str(tmp_path / "data"))
+    return tmp_path / "data"
