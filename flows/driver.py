@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from flows.progress import Progress
-from flows.storage_wait import Room
+from flows.storage_wait import StorageWait
 from flows.work import Work
 from infra.drivers.lock import Holder
 from infra.errors import WrongInput
@@ -28,7 +28,7 @@ from tasks.study.groups import groups_of, is_ranked, outdated
 from tasks.study.model import Model
 from tasks.study.pair_parts import missing_parts, tiles
 from tasks.study.spec import PerModel, Study
-from tasks.study.survey import CellSurvey
+from tasks.study.survey import CellState
 
 # Tables whose parts are merged when a cell is done; representations are read model by model.
 MERGED_TABLES = ("models", "curves", "pictures", "scores")
@@ -36,7 +36,7 @@ MERGING = 4  # cells at once; in an order by seeds all of them want to be merged
 CLAIM_SECONDS = 1.0
 
 
-class Sweep:
+class StudyRun:
     """A study, its store, and the workers of one run. (No dataclass: Prefect would look inside.)
 
     Of several drivers on one store, each does what it can claim; `holder` knows of the others.
@@ -46,7 +46,7 @@ class Sweep:
         self,
         study: Study,
         store: Store,
-        found: list[CellSurvey],
+        found: list[CellState],
         work: Work,
         holder: Holder | None = None,
     ) -> None:
@@ -55,7 +55,7 @@ class Sweep:
         self.data = {choice.name: choice for choice in study.data}
         self.groups = groups_of(study, [one.cell for one in found])
         self.ranks = _ranks(study, found)
-        self.room = Room(store, study.running.storage_minutes, self._say)
+        self.room = StorageWait(store, study.running.storage_minutes, self._say)
         self._stopped: Callable[[], bool] = lambda: False
         self._unscored = {one.cell.name: one.unscored for one in found}
         self._to_score: dict[str, Calls] = {}
@@ -281,7 +281,7 @@ class Sweep:
         self.progress.note = text
 
 
-def _ranks(study: Study, found: list[CellSurvey]) -> dict[str, Rank]:
+def _ranks(study: Study, found: list[CellState]) -> dict[str, Rank]:
     """Which model is next: by seeds, all cells have their first before one has its second."""
     by_seeds = study.running.order == "seeds"
     return {

@@ -16,7 +16,7 @@ PROBE_SECONDS = 2.0
 Value = TypeVar("Value")
 
 
-class Room:
+class StorageWait:
     """No model is blamed for a full disk: who finds it full waits here, and tries again."""
 
     def __init__(self, store: Store, minutes: float, say: Callable[[str], None]) -> None:

@@ -21,7 +21,7 @@ from flows.commands.report import renewed_report
 from flows.dashboard.crashed_runs import close_stale_runs, settle_tasks
 from flows.dashboard.limits import Served
 from flows.dashboard.page import Shown, on_the_dashboard
-from flows.driver import Sweep
+from flows.driver import StudyRun
 from flows.progress import shown
 from flows.work import Work
 from infra.drivers.lock import Holder
@@ -63,30 +63,30 @@ def prepare(choice: DataChoice, name: str) -> None:
 
 
 @_stage("train")
-def train(sweep: Sweep, workers: Workers, name: str) -> None:
+def train(sweep: StudyRun, workers: Workers, name: str) -> None:
     with _quiet():
         sweep.train(workers, name)
 
 
 @_stage("score")
-def score(sweep: Sweep, name: str) -> None:
+def score(sweep: StudyRun, name: str) -> None:
     with _quiet():
         sweep.score(name)
 
 
 @_stage("compare")
-def compare(sweep: Sweep, workers: Workers, name: str) -> None:
+def compare(sweep: StudyRun, workers: Workers, name: str) -> None:
     with _quiet():
         sweep.compare(workers, name)
 
 
 @_stage("report")
-def report(sweep: Sweep, name: str) -> None:
+def report(sweep: StudyRun, name: str) -> None:
     with _quiet():
         sweep.room.patiently(lambda: renewed_report(sweep.study, sweep.store))
 
 
-def run_sweep(sweep: Sweep, workers: Workers) -> None:
+def run_sweep(sweep: StudyRun, workers: Workers) -> None:
     """Submit every cell's stages and wait for them. A cell is trained and scored side by side."""
     gc.freeze()  # specs and modules stay: they need not be looked through again and again
     with stopped_by_signals(workers):
@@ -101,7 +101,7 @@ def run_sweep(sweep: Sweep, workers: Workers) -> None:
             raise
 
 
-def _submitted(sweep: Sweep, workers: Workers) -> list[Any]:
+def _submitted(sweep: StudyRun, workers: Workers) -> list[Any]:
     ready = {one.name: prepare.submit(one, one.name) for one in sweep.study.data}
     trained, scored = {}, []
     for name, one in sweep.cells.items():
@@ -167,7 +167,7 @@ def study_flow(
     """
     ended = ended or Ended()
     ended.began = True
-    sweep = Sweep(study, store, survey(study, store), Work(), holder)
+    sweep = StudyRun(study, store, survey(study, store), Work(), holder)
     close_stale_runs(store, alone=holder is None or holder.alone)
     with on_the_dashboard(Shown(sweep, study, store, Served.of_this_process().report(store))):
         with (

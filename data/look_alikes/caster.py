@@ -30,7 +30,7 @@ class Hits(NamedTuple):
 
 
 def no_hits(side: int) -> Hits:
-    """Room for the hits of one picture after the other."""
+    """StorageWait for the hits of one picture after the other."""
     square = (side, side)
     return Hits(
         np.full(square, MISS),

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pytest
 
 from flows.benchmarks import Row
-from flows.driver import Sweep
+from flows.driver import StudyRun
 from flows.work import Work
 from infra.drivers.lock import holding
 from infra.prefect_server import prefect_api
@@ -129,7 +129,7 @@ def seconds_of_a_run(study: Study, workers: Workers) -> tuple[float, float]:
         store.prepare()
         work = Work(train_nothing, score_nothing, compare_nothing)
         with holding(store) as holder:
-            sweep = Sweep(study, store, survey(study, store), work, holder)
+            sweep = StudyRun(study, store, survey(study, store), work, holder)
 
             def all_stages() -> None:
                 with on_the_dashboard(Shown(sweep, study, store, None)):

@@ -20,7 +20,7 @@ from infra.runtime import WORKER
 from infra.tables import PROTOCOL
 from tasks.data_sets import describe
 from tasks.study.spec import Study, images_per_model
-from tasks.study.survey import CellSurvey
+from tasks.study.survey import CellState
 
 BATCH_MEASURED = 64  # other batch sizes are taken in proportion
 
@@ -39,7 +39,7 @@ class Estimate:
         return self.training_hours + self.scoring_hours
 
 
-def estimate(study: Study, found: Sequence[CellSurvey], renew: bool = False) -> Estimate:
+def estimate(study: Study, found: Sequence[CellState], renew: bool = False) -> Estimate:
     """Core-hours of the models that are left, measuring what has not been measured here."""
     channels = {one.name: describe(one).channels for one in study.data}
     networks = {

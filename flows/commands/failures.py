@@ -14,7 +14,7 @@ from typing import Any
 from infra.store import Store
 from tasks.log import LOG
 from tasks.study.stored import STUDY_FILE
-from tasks.study.survey import CellSurvey
+from tasks.study.survey import CellState
 
 NUMBER = re.compile(
     r"\b[0-9a-f]{16}\b|(?<![\w.-])[-+]?\d+(?:[.,:]\d+)*(?:e[-+]?\d+)?", re.IGNORECASE
@@ -49,7 +49,7 @@ class Failure:
         return asdict(self)
 
 
-def failures(found: Sequence[CellSurvey]) -> list[Failure]:
+def failures(found: Sequence[CellState]) -> list[Failure]:
     """Most frequent first."""
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for one in found:
@@ -81,7 +81,7 @@ def _in_common(reasons: Sequence[str]) -> str:
     return NUMBER.sub(lambda _: next(numbers), reasons[0])
 
 
-def failures_text(found: Sequence[CellSurvey], store: Store) -> str:
+def failures_text(found: Sequence[CellState], store: Store) -> str:
     """Reasons, examples, where the details are and how to try again; nothing if nothing failed."""
     groups = failures(found)
     if not groups:
@@ -102,7 +102,7 @@ def failures_text(found: Sequence[CellSurvey], store: Store) -> str:
     return "\n".join(lines)
 
 
-def retry(found: Sequence[CellSurvey], store: Store) -> str:
+def retry(found: Sequence[CellState], store: Store) -> str:
     """The command that tries just these models again; nothing if there are none."""
     ended = {status for one in found for status in one.status.values()} - {"trained"}
     if not ended:

@@ -9,7 +9,7 @@ from typing import Any
 
 from flows.commands.rank import Ranking
 from flows.commands.rank_shown import Ranked, Rows, as_json, as_text
-from flows.driver import Sweep
+from flows.driver import StudyRun
 from flows.progress import Progress, shown
 from flows.work import Work
 from infra.errors import WrongInput, one_of
@@ -20,7 +20,7 @@ from tasks.study.model import Model, cell_name
 from tasks.study.pair_parts import missing_parts
 from tasks.study.spec import Study, Udr
 from tasks.study.stored import stored_study
-from tasks.study.survey import CellSurvey, survey
+from tasks.study.survey import CellState, survey
 
 
 def rank_store(uri: str, asked: Ranking, ray: str | None) -> int:
@@ -69,7 +69,7 @@ def _kept(udr: Udr, studys: Udr) -> Udr:
 
 
 def _compare_finished(
-    study: Study, store: Store, found: Sequence[CellSurvey], ray: str | None
+    study: Study, store: Store, found: Sequence[CellState], ray: str | None
 ) -> None:
     """Write missing pairs of cells all of whose models have ended, just as a run would.
 
@@ -92,7 +92,7 @@ def _compare_finished(
         store.prepare()
     except WrongInput:  # it can be read: then nothing is kept of what is compared
         return
-    sweep = Sweep(study, store, list(ended), Work())
+    sweep = StudyRun(study, store, list(ended), Work())
     sweep.progress = Progress({"train": 0, "score": 0, "compare": 0}, cells=0)
     with running_workers(ray) as workers, shown(sweep.progress):
         sweep.open(workers)
@@ -104,7 +104,7 @@ def _compare_finished(
 
 
 def _ranked(
-    udr: Udr, store: Store, name: str, cells: Sequence[CellSurvey], asked: Ranking
+    udr: Udr, store: Store, name: str, cells: Sequence[CellState], asked: Ranking
 ) -> Ranked:
     from tasks.compare import compare_here
     from tasks.rank import rankings

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from infra.store import Store
 from tasks.study.model import cell_name
 from tasks.study.spec import Study
-from tasks.study.survey import CellSurvey
+from tasks.study.survey import CellState
 
 MADE_FROM = ("report", "made-from.json")
 
@@ -31,7 +31,7 @@ def renewed_report(study: Study, store: Store) -> str:
 
 
 def median_rows(
-    study: Study, store: Store, found: Sequence[CellSurvey]
+    study: Study, store: Store, found: Sequence[CellState]
 ) -> tuple[list[str], list[list[object]]]:
     """A heading, and a row per cell: the median over its seeds of every headline and of UDR."""
     names, values = medians(study, store)

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from flows.commands.bar import preparing
 from flows.commands.report import renewed_report
 from flows.commands.summary import as_json, as_lines
-from flows.commands.text import totals
 from infra.drivers.lock import Holder, bury_dead, holding
 from infra.errors import WrongInput
 from infra.store import Store
@@ -19,7 +18,7 @@ from infra.workers import Stopped, check_address
 from tasks.study.groups import all_stands
 from tasks.study.spec import Study
 from tasks.study.stored import STUDY_FILE, check_store, forget, settled_study, stored_study
-from tasks.study.survey import CellSurvey, survey
+from tasks.study.survey import CellState, survey, totals
 
 
 def run_study(
@@ -71,7 +70,7 @@ def _terminated_as_interrupted() -> Iterator[None]:
 @contextmanager
 def opened(
     study: Study, store: Store, retry: set[str], join: bool = False
-) -> Iterator[tuple[Study, list[CellSurvey], Holder | None]]:
+) -> Iterator[tuple[Study, list[CellState], Holder | None]]:
     """The study as it stands in its store from now on, what is done of it, and our hold on it.
 
     What is to be tried again is forgotten. A study with nothing to do needs no hold.
@@ -112,7 +111,7 @@ def _changed(study: Study, store: Store) -> str:
     return ", ".join(name for name, (ours, theirs) in works.items() if ours != theirs)
 
 
-def all_done(study: Study, store: Store, found: Sequence[CellSurvey]) -> bool:
+def all_done(study: Study, store: Store, found: Sequence[CellState]) -> bool:
     """Whether nothing is left to train, score or compare."""
     left = any(one.left or one.unscored for one in found)
     return not left and all_stands(study, store, found)
@@ -155,7 +154,7 @@ def _interrupted(study: Study, store: Store) -> int:
 def _end(
     study: Study,
     store: Store,
-    found: Sequence[CellSurvey],
+    found: Sequence[CellState],
     troubles: Sequence[str],
     report: str,
     json: bool,

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from flows.commands.failures import failures, failures_text, retry
-from flows.commands.text import table, totals
+from flows.commands.text import table
 from flows.progress import duration
 from infra.drivers.liveness import Life
 from infra.drivers.liveness import Watch as Drivers
@@ -18,7 +18,7 @@ from infra.drivers.lock import BEAT_SECONDS
 from infra.store import Store
 from tasks.study.spec import Study
 from tasks.study.stored import stored_study
-from tasks.study.survey import CellSurvey, survey
+from tasks.study.survey import CellState, survey, totals
 
 COLUMNS = ("cell", "models", "trained", "scored", "diverged", "failed", "left")
 
@@ -29,7 +29,7 @@ class Status:
 
     study: Study
     store: Store
-    found: Sequence[CellSurvey]
+    found: Sequence[CellState]
     last_finished: float | None  # seconds since 1970, when a model's row was last written
     drivers: tuple[str, ...]  # who works on it
 

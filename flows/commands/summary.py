@@ -9,11 +9,11 @@ from typing import Any
 
 from flows.commands.failures import command, failures, failures_text, retry
 from flows.commands.report import median_rows, medians
-from flows.commands.text import fitting, table, totals
+from flows.commands.text import fitting, table
 from infra.store import Store
 from tasks.report.published import SIX
 from tasks.study.spec import Study
-from tasks.study.survey import CellSurvey
+from tasks.study.survey import CellState, totals
 
 CELLS_SHOWN = 40
 TROUBLES_SHOWN = 10
@@ -23,7 +23,7 @@ FIXED = 2  # cell and models
 def as_json(
     study: Study,
     store: Store,
-    found: Sequence[CellSurvey],
+    found: Sequence[CellState],
     troubles: Sequence[str],
     report: str,
 ) -> str:
@@ -47,7 +47,7 @@ def as_json(
 def as_lines(
     study: Study,
     store: Store,
-    found: Sequence[CellSurvey],
+    found: Sequence[CellState],
     troubles: Sequence[str],
     report: str,
     width: int = 0,

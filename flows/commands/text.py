@@ -15,7 +15,7 @@ from infra.errors import WrongInput, one_of
 from infra.runtime import cores
 from infra.store import Store
 from tasks.study.spec import Study
-from tasks.study.survey import CellSurvey
+from tasks.study.survey import CellState, totals
 
 GAP = "  "  # between columns
 
@@ -46,16 +46,10 @@ def fitting(head: Sequence[str], rows: Sequence[Sequence[object]], width: int = 
     return len(head)
 
 
-def totals(found: Sequence[CellSurvey]) -> dict[str, int]:
-    rows = [one.as_json() for one in found]
-    names = ("models", "trained", "diverged", "failed", "left", "scored")
-    return {name: sum(row[name] for row in rows) for name in names}
-
-
 def print_plan(
     study: Study,
     store: Store,
-    found: Sequence[CellSurvey],
+    found: Sequence[CellState],
     cost: Estimate,
     missing: Sequence[str],
     json: bool,

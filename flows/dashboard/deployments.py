@@ -20,11 +20,10 @@ from flows.commands.rank_shown import as_text
 from flows.commands.rank_store import ranked_store
 from flows.commands.report import renewed_report
 from flows.commands.run import all_done, opened
-from flows.commands.text import totals
 from flows.dashboard.forms import RankForm, ReportForm, StudyForm
 from flows.dashboard.limits import Served
 from flows.dashboard.page import Shown, key_of, on_the_dashboard, show_report, this_page
-from flows.driver import Sweep
+from flows.driver import StudyRun
 from flows.study import FEEDERS, study_flow
 from flows.work import Work
 from infra.errors import WrongInput
@@ -32,7 +31,7 @@ from infra.prefect_server import drain_prefect
 from infra.store import Store
 from infra.workers import Stopped
 from tasks.study.stored import stored_study
-from tasks.study.survey import survey
+from tasks.study.survey import survey, totals
 
 WATCH_SECONDS = 1.0
 GRACE_SECONDS = 15.0
@@ -68,7 +67,7 @@ def _study(form: StudyForm, served: Served) -> str:
     with opened(study, store, set(form.retry)) as (study, found, holder):
         if all_done(study, store, found):
             renewed_report(study, store)
-            sweep = Sweep(study, store, found, Work())
+            sweep = StudyRun(study, store, found, Work())
             with on_the_dashboard(Shown(sweep, study, store, served.report(store))):
                 pass
         else:

@@ -17,7 +17,7 @@ from uuid import UUID
 
 from flows.commands.report import median_rows
 from flows.dashboard.portraits import Portrait, portraits
-from flows.driver import Sweep
+from flows.driver import StudyRun
 from infra.store import Store
 from tasks.study.spec import Study
 
@@ -52,7 +52,7 @@ class Page:
 class Shown:
     """A sweep, on the page of its flow run."""
 
-    def __init__(self, sweep: Sweep, study: Study, store: Store, report: str | None) -> None:
+    def __init__(self, sweep: StudyRun, study: Study, store: Store, report: str | None) -> None:
         self.sweep, self.study, self.store, self.report = sweep, study, store, report
         self.page = this_page()
 

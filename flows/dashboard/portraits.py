@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from infra.store import Store
 from tasks.study.model import Model
 from tasks.study.spec import Study
-from tasks.study.survey import CellSurvey
+from tasks.study.survey import CellState
 
 MOST = 6
 LATENTS = 5  # rows of a traversal that are shown, by falling KL
@@ -25,7 +25,7 @@ class Portrait:
     uri: str
 
 
-def portraits(study: Study, store: Store, found: Sequence[CellSurvey]) -> list[Portrait]:
+def portraits(study: Study, store: Store, found: Sequence[CellState]) -> list[Portrait]:
     """The best model of each method: by UDR where it is ranked, else by ELBO."""
     value, by = _values(store)
     best: dict[str, Model] = {}

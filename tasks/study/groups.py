@@ -9,7 +9,7 @@ from infra.store import Store
 from tasks.study.model import Cell, Model
 from tasks.study.pair_parts import SEPARATOR, wanted_parts
 from tasks.study.spec import Study, Udr
-from tasks.study.survey import CellSurvey
+from tasks.study.survey import CellState
 
 
 def groups_of(study: Study, cells: Iterable[Cell]) -> dict[str, list[Cell]]:
@@ -23,7 +23,7 @@ def groups_of(study: Study, cells: Iterable[Cell]) -> dict[str, list[Cell]]:
     return groups
 
 
-def all_stands(study: Study, store: Store, found: Sequence[CellSurvey]) -> bool:
+def all_stands(study: Study, store: Store, found: Sequence[CellState]) -> bool:
     """Whether every group is ranked as the study wants it; opens one file per group."""
     by_name = {one.cell.name: one for one in found}
     groups = groups_of(study, [one.cell for one in found])

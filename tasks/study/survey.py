@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,7 @@ from tasks.study.spec import Study
 
 
 @dataclass
-class CellSurvey:
+class CellState:
     """The state of one cell's models."""
 
     cell: Cell
@@ -55,7 +56,7 @@ class CellSurvey:
         }
 
 
-def survey(study: Study, store: Store) -> list[CellSurvey]:
+def survey(study: Study, store: Store) -> list[CellState]:
     """Every cell's state. Rows in the tables are the only record of progress."""
     rows = store.read("models", ["model_id", "status", "reason"])
     ended = {row["model_id"]: row for row in rows.to_pylist()}
@@ -72,5 +73,11 @@ def survey(study: Study, store: Store) -> list[CellSurvey]:
         scored = {model_id for model_id in known if wanted <= have.get(model_id, set())}
         status = {model_id: row["status"] for model_id, row in known.items()}
         reasons = {model_id: row["reason"] for model_id, row in known.items() if row["reason"]}
-        found.append(CellSurvey(cell, status, scored, reasons))
+        found.append(CellState(cell, status, scored, reasons))
     return found
+
+
+def totals(found: Sequence[CellState]) -> dict[str, int]:
+    rows = [one.as_json() for one in found]
+    names = ("models", "trained", "diverged", "failed", "left", "scored")
+    return {name: sum(row[name] for row in rows) for name in names}

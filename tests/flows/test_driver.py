@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from flows.driver import Sweep
+from flows.driver import StudyRun
 from flows.work import Work
 from infra.errors import WrongInput
 from infra.store import Store
@@ -37,10 +37,10 @@ def no_patience(**changes: Any) -> Study:
     return parse_study({**TINY, "running": {"storage_minutes": 0}, **changes})
 
 
-def opened(study: Study, place: Path, does: Callable[..., object]) -> tuple[Sweep, Any]:
+def opened(study: Study, place: Path, does: Callable[..., object]) -> tuple[StudyRun, Any]:
     """A sweep over an empty store, and workers that answer so."""
     store, workers = Store(place), Inline(does)
-    sweep = Sweep(study, store, survey(study, store), Work())
+    sweep = StudyRun(study, store, survey(study, store), Work())
     sweep.open(workers)  # type: ignore[arg-type]
     return sweep, workers
 
@@ -145,7 +145,7 @@ def test_what_this_machine_has_not_is_told_at_once(
     tmp_path: Path, changes: dict[str, Any], field: str
 ) -> None:
     study = no_patience(**changes)
-    sweep = Sweep(study, Store(tmp_path), survey(study, Store(tmp_path)), Work())
+    sweep = StudyRun(study, Store(tmp_path), survey(study, Store(tmp_path)), Work())
     machines = [{"CPU": 2.0, "memory": 8 * 2.0**30}]
     workers = Workers(2, machines=machines)
     with pytest.raises(WrongInput, match=field):
@@ -208,7 +208,7 @@ def test_a_call_has_what_the_spec_gives_it(tmp_path: Path) -> None:
             return super().calls(function)
 
     store, workers = Store(tmp_path), Recording(lambda *_: "trained")
-    sweep = Sweep(study, store, survey(study, store), Work())
+    sweep = StudyRun(study, store, survey(study, store), Work())
     sweep.open(workers)  # type: ignore[arg-type]
     sweep.train(workers, "dsprites-beta_vae-1")  # type: ignore[arg-type]
     assert needs[0] == Need(cpus=1, gpus=0, memory_gib=3, tries=2), "scoring wants no GPU"
@@ -246,7 +246,7 @@ def test_what_another_driver_does_is_left_to_it(
             before.append(asked)
             return super().calls(function)
 
-    sweep = Sweep(study, store, survey(study, store), Work(), others)  # type: ignore[arg-type]
+    sweep = StudyRun(study, store, survey(study, store), Work(), others)  # type: ignore[arg-type]
     workers = Asking(lambda *_: "trained")
     sweep.open(workers)  # type: ignore[arg-type]
     sweep.train(workers, "dsprites-beta_vae-1")  # type: ignore[arg-type]
@@ -273,7 +273,7 @@ def test_a_claim_that_finds_no_room_keeps_nobody_waiting_for_ever(
             raise OSError(errno.EROFS, "Read-only file system")
 
     holder = Full({"merge-y": 10**6})
-    sweep = Sweep(study, store, survey(study, store), Work(), holder)  # type: ignore[arg-type]
+    sweep = StudyRun(study, store, survey(study, store), Work(), holder)  # type: ignore[arg-type]
     model = sweep.cells["dsprites-beta_vae-1"].cell.models[0]
     holder.names[f"models-{model.id}"] = 1
     told = sweep._before("models")(model, None)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from flows.driver import Sweep
+from flows.driver import StudyRun
 from flows.work import Work
 from infra.store import Store
 from tasks.model_row import write_outcome
@@ -101,9 +101,9 @@ def models_of(study: Study) -> list[Model]:
     return [model for cell in study.cells() for model in cell.models]
 
 
-def compared(study: Study, store: Store, workers: Any = None) -> Sweep:
+def compared(study: Study, store: Store, workers: Any = None) -> StudyRun:
     """The compare stage of a run over all groups."""
-    sweep = Sweep(study, store, survey(study, store), Work())
+    sweep = StudyRun(study, store, survey(study, store), Work())
     for group in sweep.groups:
         sweep.compare(workers or Inline(), group)
     return sweep

@@ -124,7 +124,7 @@ def _blas() -> Check:
 
 
 def _room(whose: str, folder: Path, full_at: float = 1.0) -> Check:
-    """Room where something is, or will be made."""
+    """StorageWait where something is, or will be made."""
     name, there = f"room: {whose}", folder.expanduser().absolute()
     while not there.exists():
         there = there.parent

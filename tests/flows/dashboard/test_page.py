@@ -17,7 +17,7 @@ from PIL import Image
 from flows.dashboard import page as artifacts
 from flows.dashboard.page import Page, Shown, on_the_dashboard
 from flows.dashboard.portraits import MOST, portraits
-from flows.driver import Sweep
+from flows.driver import StudyRun
 from flows.work import Work
 from infra.store import Store
 from tasks.model_row import write_outcome
@@ -57,7 +57,7 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Api:
 
 
 def shown_of(study: Study, store: Store, report: str | None = None) -> Shown:
-    return Shown(Sweep(study, store, survey(study, store), Work()), study, store, report)
+    return Shown(StudyRun(study, store, survey(study, store), Work()), study, store, report)
 
 
 def test_an_artifact_is_made_once_and_then_changed_in_place(api: Api) -> None:

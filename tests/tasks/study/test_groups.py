@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from flows.driver import Sweep
+from flows.driver import StudyRun
 from flows.work import Work, compare
 from infra.store import Store
 from tasks.study.groups import all_stands, groups_of
@@ -159,7 +159,7 @@ def test_what_is_older_goes_only_when_all_that_is_newer_stands(
             raise MemoryError("out of\nmemory")
         return compare(group, *rest)
 
-    sweep = Sweep(study, store, survey(study, store), Work(compare=fails))
+    sweep = StudyRun(study, store, survey(study, store), Work(compare=fails))
     for group in sweep.groups:
         sweep.compare(Inline(), group)  # type: ignore[arg-type]
     assert sweep.progress.troubles == ["dsprites-factor_vae is not compared: MemoryError: memory"]
