@@ -7,7 +7,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import tomllib
 from collections.abc import Iterator
 from importlib import import_module
 from itertools import groupby
@@ -18,8 +17,8 @@ import pytest
 import yaml
 
 from tests.processes import wait_until
+from tests.tree import PACKAGES, PYPROJECT, ROOT
 
-ROOT = Path(__file__).parents[2]
 INFRA = ROOT / "infra" / "deploy"
 BESIDE = "infra/deploy/beside_ray.sh"
 PAGE = ROOT / "docs" / "cluster.md"
@@ -129,8 +128,7 @@ def test_files_that_the_page_names_are_there() -> None:
 def test_versions_are_those_of_the_lock() -> None:
     assert kinds()["RayCluster"]["spec"]["rayVersion"] == LOCK["ray"]
     assert load("prefect.yaml")["prefect-version"] == LOCK["prefect"]
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    image = f"tolstoy:{project['version']}"
+    image = f"tolstoy:{PYPROJECT['project']['version']}"
     own = {one["image"] for one in load("compose.yaml")["services"].values() if "build" in one}
     assert own == {image}
     assert {one["image"] for one in containers()} == {image}
@@ -174,16 +172,16 @@ def test_git_and_the_image_leave_secrets_out() -> None:
 
 def test_the_image_holds_the_checkout_and_runs_without_root() -> None:
     let_in = set(re.findall(r"^!(.+)$", read("Dockerfile.dockerignore"), re.M))
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    assert let_in >= {*project["tool"]["setuptools"]["packages"], "pyproject.toml", "README.md"}
-    assert let_in >= set(project["project"]["license-files"])
+    project = PYPROJECT["project"]
+    needed = {*PACKAGES, "pyproject.toml", "requirements.lock", project["readme"]}
+    assert let_in == needed | set(project["license-files"])
     assert all((ROOT / name).exists() for name in let_in)
     lines = read("Dockerfile").splitlines()
     assert any("install" in line and "-r requirements.lock" in line for line in lines)
     assert any("install" in line and "--no-deps" in line and "-e ." in line for line in lines)
     assert [line for line in lines if line.startswith("USER")] == ["USER tolstoy"]
     (base,) = (line for line in lines if line.startswith("FROM"))
-    assert project["project"]["requires-python"].removeprefix(">=") in base
+    assert project["requires-python"].removeprefix(">=") in base
 
 
 # Compose -------------------------------------------------------------------------------------
