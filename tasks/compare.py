@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from infra.store import Store, table_of
 from infra.tables import KEYS
 from metrics.udr import Prepared, compare, compare_both, prepare
-from tasks.orders import ComparisonOrder
 from tasks.study.model import Model
 from tasks.study.pair_parts import (
     NOTHING,
@@ -24,29 +23,27 @@ from tasks.study.pair_parts import (
     tiles,
     wanted_parts,
 )
-from tasks.study.spec import Udr
-
-COMPARED = "compared"
+from tasks.study.spec import Study, Udr
 
 Codes = NDArray[np.float32]
 Flags = NDArray[np.bool_]
 Keep = Callable[[PairPart, pa.Table], None]
 
 
-def compare_tile(models: Sequence[Model], order: ComparisonOrder) -> str:
-    """Write what is missing of the parts of a tile.
+def compare_tile(
+    store: Store, study: Study, models: Sequence[Model], cells: Iterable[tuple[str, str]]
+) -> list[str]:
+    """Write what is missing of the pairs of models of these pairs of cells.
 
-    Returns `compared`, or the ids of the models whose representations cannot be read: what there
-    is of the others is written.
+    Returns the ids of the models whose representations cannot be read; the others are compared.
     """
-    store, udr = Store(order.store), order.udr
-    wanted = set(order.cells)
+    udr, wanted = study.udr, set(cells)
     parts = [part for part in wanted_parts(models, udr) if part.cells in wanted]
 
     def write(part: PairPart, rows: pa.Table) -> None:
         store.write_part("pairs", part.name, rows, part.made_from(udr.kl_threshold))
 
-    return " ".join(compare_parts(store, parts, udr, write)) or COMPARED
+    return compare_parts(store, parts, udr, write)
 
 
 def compare_parts(store: Store, parts: Sequence[PairPart], udr: Udr, keep: Keep) -> list[str]:

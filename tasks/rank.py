@@ -11,23 +11,20 @@ from numpy.typing import NDArray
 from infra.store import Store, table_of
 from metrics.udr import aggregate
 from tasks.compare import key_columns, kl_of_trained, put_pairs
-from tasks.orders import ComparisonOrder
 from tasks.streams import stream
 from tasks.study.groups import ranking_made_from
 from tasks.study.model import Model
 from tasks.study.pair_parts import PairPart, chosen_seeds, wanted_parts
-from tasks.study.spec import Udr
+from tasks.study.spec import Study, Udr
 
 Scores = NDArray[np.float64]  # (udr and udr_eq2, regressors, targets); NaN where not compared
 
 
-def rank_models(group: str, models: Sequence[Model], order: ComparisonOrder) -> str:
-    """Write the rankings of these models, all of whose pairs must be there."""
-    store = Store(order.store)
-    made_from = ranking_made_from([model.id for model in models], order.udr)
-    rows = rankings(store, models, order.udr)
+def rank_models(store: Store, study: Study, group: str, models: Sequence[Model]) -> None:
+    """Write the rankings of these models, all of whose pairs must be in the store."""
+    made_from = ranking_made_from([model.id for model in models], study.udr)
+    rows = rankings(store, models, study.udr)
     store.write_part("ranks", group, pa.concat_tables(rows), made_from)
-    return "ranked"
 
 
 def rankings(

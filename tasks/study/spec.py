@@ -265,6 +265,10 @@ class Study(Settings):
             for s in strengths
         ]
 
+    def choice(self, data: str) -> DataChoice:
+        """How the study has a data set, by its name."""
+        return next(choice for choice in self.data if choice.name == data)
+
     def must_extend(self, older: Study) -> None:
         """Raise if a store made by the older spec cannot take this one's results.
 
