@@ -184,7 +184,7 @@ class StudyRun:
 
     def _failed(self, outcome: object, group: str, what: str) -> bool:
         if isinstance(outcome, Exception):
-            reason = comparison_log(self.store, group).last_words or in_a_line(outcome)
+            reason = comparison_log(self.store, group).reason_for_end or in_a_line(outcome)
             self.progress.fail(f"{group} is not {what}: {reason}")
         return isinstance(outcome, Exception)
 
@@ -231,7 +231,7 @@ class StudyRun:
         """Its worker died each time, the last time perhaps with all done: the run continues."""
         if status := self.storage.retry(lambda: status_of(model, self.store)):
             return status
-        reason = model_log(self.store, model.id).last_words or in_a_line(error)
+        reason = model_log(self.store, model.id).reason_for_end or in_a_line(error)
         text = f"its worker died {tries} times: {reason}" if tries > 1 else reason
         self.storage.retry(lambda: write_row(model, self.store, FAILED, text))
         return FAILED

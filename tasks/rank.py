@@ -31,36 +31,38 @@ def rankings(
     store: Store,
     models: Sequence[Model],
     udr: Udr,
-    beside: Mapping[str, pa.Table] | None = None,
+    newer: Mapping[str, pa.Table] | None = None,
 ) -> list[pa.Table]:
     """Rows of `ranks` of these trained models of one data set, by similarity and pool.
 
-    `beside` has parts of `pairs`, by name, that are newer than the store's.
+    `newer` has parts of `pairs`, by name, to read in place of the store's.
     """
     models = sorted(models, key=lambda model: (model.method, model.strength, model.seed))
     kl = kl_of_trained(store, models)
     informative = np.array([(kl[model.id] > udr.kl_threshold).sum() for model in models])
     wanted = wanted_parts(models, udr)
-    found = []
+    tables = []
     for similarity in udr.similarities:
         parts = [part for part in wanted if part.similarity == similarity]
-        scores = pair_scores(store, models, parts, beside or {})
-        found += [_rank_rows(models, scores, informative, similarity, p, udr) for p in udr.pools]
-    return found
+        scores = pair_scores(store, models, parts, newer or {})
+        tables += [
+            _rank_rows(models, scores, informative, similarity, pool, udr) for pool in udr.pools
+        ]
+    return tables
 
 
 def pair_scores(
     store: Store,
     models: Sequence[Model],
     parts: Sequence[PairPart],
-    beside: Mapping[str, pa.Table],
+    newer: Mapping[str, pa.Table],
 ) -> Scores:
     """All pairs of some parts, at the places of their models."""
     place = {model.id: index for index, model in enumerate(models)}
     scores = np.full((2, len(models), len(models)), np.nan)
     columns = ["model_id", "regressor_id", "udr", "udr_eq2"]
     for part in parts:
-        rows = beside.get(part.name)
+        rows = newer.get(part.name)
         put_pairs(
             store.read("pairs", columns, [part.name]) if rows is None else rows, place, scores
         )

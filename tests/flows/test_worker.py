@@ -55,7 +55,7 @@ def test_what_hangs_ends_and_leaves_its_last_words(tmp_path: Path, where: str, w
     folder = "comparisons" if what == "compare" else "models"
     (name,) = store.names(folder)
     assert done.returncode == 1
-    assert Log(store, folder, name).last_words == "not done within 0.005 minutes"
+    assert Log(store, folder, name).reason_for_end == "not done within 0.005 minutes"
     assert b"in wait" in store.read_bytes(folder, name, "log.txt")
 
 
@@ -68,4 +68,4 @@ def test_the_last_line_of_an_older_try_is_not_that_of_one_that_fails_now(
     spec = {"name": "test", "data": ["dsprites"], "methods": {"beta_vae": [4]}}
     study = parse_study({**spec, "running": {"minutes_per_comparison": 5.0}})
     rank(str(tmp_path), study, "group", [])
-    assert log.last_words == ""
+    assert log.reason_for_end == ""
