@@ -190,9 +190,8 @@ def _draw(
     asked: Ranking,
 ) -> None:
     from tasks.compare import codes_of, kl_of_trained
+    from tasks.plots import PlottedModel, agreement, draw_ranking, extremes
     from tasks.rank import pair_scores
-    from tasks.ranking_plot import Ranked as Shown
-    from tasks.ranking_plot import draw_ranking, extremes, portrait
     from tasks.study.pair_parts import wanted_parts
 
     if asked.plot is None or not rows:
@@ -209,11 +208,11 @@ def _draw(
 
     ends = extremes(scores, [row["udr"] for row in rows], [row["collapsed"] for row in rows])
     portraits = [
-        portrait(f"{end}, UDR {rows[a]['udr']:.3f}", side(b), side(a), udr.similarities[0])
+        agreement(f"{end}, UDR {rows[a]['udr']:.3f}", side(b), side(a), udr.similarities[0])
         for end, a, b in ends
     ]
     shown_models = [
-        Shown(row["model_id"], row["udr"], row["method"], row["strength"]) for row in rows
+        PlottedModel(row["model_id"], row["udr"], row["method"], row["strength"]) for row in rows
     ]
     shown_models.sort(key=lambda one: (one.method, one.strength))
     title = f"{ordered[0].data}: UDR, {udr.similarities[0]}, pool {udr.pools[0]}"
