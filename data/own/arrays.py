@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from data.base import pictures
+from data.base import hdf5, npy, pictures
 from data.base.pictures import Pictures
 from data.base.pixels import SIDE, Pixels
 from data.base.reading import reading, shown
-from data.own import hdf5, npy
 from infra.errors import WrongInput
 
 FIELD = "data.images"

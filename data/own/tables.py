@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from data.base import hdf5, npy
 from data.base.reading import shown
-from data.own import hdf5, npy
 from data.own.parquet import COLUMNS as IMAGE_COLUMNS
 from infra.errors import WrongInput
 
@@ -70,7 +70,7 @@ def _split(factors: Any, named: NDArray[Any] | None, count: int) -> Columns:
     if len(shape) not in (1, 2) or shape[0] != count or not 1 <= (*shape, 1)[1] <= MOST:
         accepted = f"({count}, factors), as there are {count} pictures, with 1 to {MOST} factors"
         raise WrongInput(FIELD, f"shape {shape}", accepted)
-    values = factors.whole() if isinstance(factors, npy.Stored) else factors[()]
+    values = factors.whole() if isinstance(factors, npy.StoredArray) else factors[()]
     values = values.reshape(count, -1)
     names = [f"factor_{place}" for place in range(values.shape[1])]
     if named is not None:
