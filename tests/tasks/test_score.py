@@ -7,7 +7,7 @@ from torch import nn
 
 import tasks.score
 from data.base.protocol import Finite, Grid
-from data.own.table import Table
+from data.own.data_set import OwnDataSet
 from infra.errors import WrongInput
 from infra.store import Store
 from metrics import METRICS
@@ -256,7 +256,7 @@ def unlabelled(images_of, monkeypatch):
     """A user's own pictures, 90 of them: values in three pixels of one row of each."""
     pictures = np.random.default_rng(0).integers(0, 255, size=(90, 1, 1, 3), dtype=np.uint8)
     names = ("made_up", "user", 1, (), ())
-    found = Table(*names, pixels=pictures, factors=np.zeros((90, 0), np.int64), pictures=90)
+    found = OwnDataSet(*names, pixels=pictures, factors=np.zeros((90, 0), np.int64), pictures=90)
     monkeypatch.setattr(tasks.score, "load", lambda choice: found)
     return found
 
