@@ -34,12 +34,12 @@ from metrics.base.inputs import Inputs
 from metrics.evaluate import evaluate
 from models.architecture import VAE
 from tasks.data_sets import load
-from tasks.orders import TrainingOrder
 from tasks.score import prepare_inputs
 from tasks.streams import stream
 from tasks.study.model import Model
-from tasks.study.spec import DataChoice, Metrics, Training
-from tasks.train import load_model, train_model
+from tasks.study.spec import DataChoice, Metrics, Study, Training
+from tasks.train import train_model
+from tasks.weights import load_model
 
 POINTS = 10_000
 DATA = DataChoice(name="dsprites", source="redrawn")
@@ -77,8 +77,14 @@ NOTES = dict.fromkeys(("downstream_trees", "fairness"), "ours: the trees of dci"
 def measure(size: int | None = None) -> list[Row]:
     points = size or POINTS
     with tempfile.TemporaryDirectory() as folder:
-        order = TrainingOrder(folder, DATA, 100, Training(steps=MODEL.steps))
-        if train_model(MODEL, order) != "trained":
+        study = Study(
+            name="bench",
+            data=(DATA,),
+            methods={"beta_vae": (4.0,)},
+            probe=100,
+            training=Training(steps=MODEL.steps),
+        )
+        if train_model(Store(folder), study, MODEL) != "trained":
             raise RuntimeError("the model to evaluate could not be trained")
         module, arguments = "flows.benchmarks.evaluation", [folder, str(points)]
         mine, base = sides = (

@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -26,13 +27,11 @@ import pyarrow as pa
 
 from flows.benchmarks import Row, browser
 from flows.driver import StudyRun
-from flows.work import Work
 from infra.drivers.lock import holding
 from infra.prefect_server import prefect_api
 from infra.store import Store
 from infra.workers import Workers, running_workers
-from tasks.model_row import write_outcome
-from tasks.orders import ComparisonOrder, ScoringOrder, TrainingOrder
+from tasks.model_row import write_row
 from tasks.study.model import Model
 from tasks.study.reading import parse_study
 from tasks.study.spec import Study
@@ -43,36 +42,40 @@ SEEDS = 50
 CURVE = np.arange(1, 11, dtype=np.int32)
 
 
-def train_nothing(model: Model, order: TrainingOrder) -> str:
+def train_nothing(uri: str, study: Study, model: Model) -> str:
     """Write a model's rows without the model."""
-    store = Store(order.store)
+    store = Store(uri)
     numbers = CURVE.astype(np.float32)
     names = ("loss", "reconstruction", "kl", "regulariser")
     store.write_part(
         "curves", model.id, {**model.keys, "step": CURVE, **dict.fromkeys(names, numbers)}
     )
-    codes = pa.array([[0.0] * model.latents] * order.probe, pa.list_(pa.float32()))
-    rows = np.arange(order.probe, dtype=np.int32)
+    codes = pa.array([[0.0] * model.latents] * study.probe, pa.list_(pa.float32()))
+    rows = np.arange(study.probe, dtype=np.int32)
     columns = {**model.keys, "row": rows, "mean": codes, "logvar": codes}
     store.write_part("representations", model.id, columns)
-    write_outcome(model, store, "trained", kl_per_latent=[[1.0] * model.latents])
+    write_row(model, store, "trained", kl_per_latent=[[1.0] * model.latents])
     return "trained"
 
 
-def score_nothing(model: Model, order: ScoringOrder) -> str:
-    names = list(order.metrics.names)
+def score_nothing(uri: str, study: Study, model: Model) -> str:
+    names = list(study.metrics.names)
     columns = {"metric": names, "part": "score", "factor": None, "value": 0.0, "reason": ""}
-    Store(order.store).write_part(
+    Store(uri).write_part(
         "scores", model.id, {**model.keys, **columns, "seconds": 0.0, "stream": ""}
     )
     return "scored"
 
 
-def compare_nothing(group: str, models: list[Model], order: ComparisonOrder) -> str:
-    return "compared"
+def compare_nothing(*call: Any) -> list[str]:
+    return []
 
 
-def nothing(model: Model, order: Any) -> str:
+def rank_nothing(*call: Any) -> None:
+    pass
+
+
+def nothing(model: Model, none: Any) -> str:
     return "trained"
 
 
@@ -126,18 +129,20 @@ def seconds_of_a_run(study: Study, workers: Workers) -> tuple[float, float]:
     from prefect import flow
 
     from flows.dashboard.page import Shown, on_the_dashboard
-    from flows.study import FEEDERS, run_sweep
+    from flows.study import FEEDERS, run_stages
 
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder) / "store")
         store.prepare()
-        work = Work(train_nothing, score_nothing, compare_nothing)
+        calls = SimpleNamespace(
+            train=train_nothing, score=score_nothing, compare=compare_nothing, rank=rank_nothing
+        )
         with holding(store) as holder:
-            sweep = StudyRun(study, store, survey(study, store), work, holder)
+            sweep = StudyRun(study, store, survey(study, store), holder, calls)
 
             def all_stages() -> None:
                 with on_the_dashboard(Shown(sweep, study, store, None)):
-                    run_sweep(sweep, workers)
+                    run_stages(sweep, workers)
 
             began = time.perf_counter()
             flow(name="bench orchestration", task_runner=FEEDERS)(all_stages)()
@@ -145,7 +150,7 @@ def seconds_of_a_run(study: Study, workers: Workers) -> tuple[float, float]:
         began = time.perf_counter()
         cells = survey(study, store)
         resume = time.perf_counter() - began
-        unfinished = sum(len(cell.left) + len(cell.unscored) for cell in cells)
+        unfinished = sum(len(cell.unfinished) + len(cell.unscored) for cell in cells)
     if unfinished:
         raise RuntimeError(f"{unfinished} models were not finished")
     return through_flow, resume
