@@ -16,7 +16,7 @@ from typing import Any
 from flows.progress import Progress
 from flows.storage_wait import StorageWait
 from flows.work import Work
-from infra.drivers.lock import Holder
+from infra.drivers.lock import DriverLock
 from infra.errors import WrongInput
 from infra.files import no_room
 from infra.store import Store
@@ -48,7 +48,7 @@ class StudyRun:
         store: Store,
         found: list[CellState],
         work: Work,
-        holder: Holder | None = None,
+        holder: DriverLock | None = None,
     ) -> None:
         self.study, self.store, self.work, self.holder = study, store, work, holder
         self.cells = {one.cell.name: one for one in found}

@@ -24,7 +24,7 @@ from flows.dashboard.page import Shown, on_the_dashboard
 from flows.driver import StudyRun
 from flows.progress import shown
 from flows.work import Work
-from infra.drivers.lock import Holder
+from infra.drivers.lock import DriverLock
 from infra.errors import WrongInput
 from infra.store import Store
 from infra.workers import Stopped, Workers, running_workers, stopped_by_signals
@@ -116,7 +116,7 @@ def _submitted(sweep: StudyRun, workers: Workers) -> list[Any]:
 
 
 @contextmanager
-def _while_held(holder: Holder | None, workers: Workers) -> Iterator[None]:
+def _while_held(holder: DriverLock | None, workers: Workers) -> Iterator[None]:
     """End the run when others went on without it, thinking it dead."""
 
     def end() -> None:
@@ -158,7 +158,7 @@ def study_flow(
     store: Store,
     ray_address: str | None = None,
     workers: int | None = None,
-    holder: Holder | None = None,
+    holder: DriverLock | None = None,
     ended: Ended | None = None,
 ) -> list[str]:
     """Do what is left of a study; returns what went wrong on the way.

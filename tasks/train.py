@@ -180,7 +180,7 @@ def _clear(store: Store, model: Model) -> None:
     """Remove what was kept for another try; that this fails changes nothing of how it ended."""
     with suppress(OSError):
         Checkpoints(store, model.id).remove()
-        store.sweep("models", model.id)
+        store.remove_temporary("models", model.id)
 
 
 def load_model(model: Model, store: Store) -> VAE:

@@ -25,7 +25,7 @@ import pytest
 from flows.benchmarks import Row
 from flows.driver import StudyRun
 from flows.work import Work
-from infra.drivers.lock import holding
+from infra.drivers.lock import driver_lock
 from infra.prefect_server import prefect_api
 from infra.store import Store
 from infra.workers import Workers, running_workers
@@ -128,7 +128,7 @@ def seconds_of_a_run(study: Study, workers: Workers) -> tuple[float, float]:
         store = Store(Path(folder) / "store")
         store.prepare()
         work = Work(train_nothing, score_nothing, compare_nothing)
-        with holding(store) as holder:
+        with driver_lock(store) as holder:
             sweep = StudyRun(study, store, survey(study, store), work, holder)
 
             def all_stages() -> None:

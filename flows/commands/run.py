@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from flows.commands.bar import preparing
 from flows.commands.report import renewed_report
 from flows.commands.summary import as_json, as_lines
-from infra.drivers.lock import Holder, bury_dead, holding
+from infra.drivers.lock import DriverLock, driver_lock, remove_dead_drivers
 from infra.errors import WrongInput
 from infra.store import Store
 from infra.workers import Stopped, check_address
@@ -70,7 +70,7 @@ def _terminated_as_interrupted() -> Iterator[None]:
 @contextmanager
 def opened(
     study: Study, store: Store, retry: set[str], join: bool = False
-) -> Iterator[tuple[Study, list[CellState], Holder | None]]:
+) -> Iterator[tuple[Study, list[CellState], DriverLock | None]]:
     """The study as it stands in its store from now on, what is done of it, and our hold on it.
 
     What is to be tried again is forgotten. A study with nothing to do needs no hold.
@@ -79,13 +79,13 @@ def opened(
     new = check_store(study, store)
     store.prepare()
     if not new and not retry and all_done(study, store, found := survey(study, store)):
-        if bury_dead(store):
+        if remove_dead_drivers(store):
             from flows.dashboard.crashed_runs import close_runs_of_nobody
 
             close_runs_of_nobody(store)
         yield study, found, None
         return
-    with holding(store, join) as holder:
+    with driver_lock(store, join) as holder:
         if retry and not holder.alone:
             raise WrongInput("--retry", "another driver on this store", "a store that has no other")
         if not holder.alone and (changed := _changed(study, store)):
@@ -118,7 +118,7 @@ def all_done(study: Study, store: Store, found: Sequence[CellState]) -> bool:
 
 
 def _flow(
-    study: Study, store: Store, workers: int | None, ray: str | None, holder: Holder | None
+    study: Study, store: Store, workers: int | None, ray: str | None, holder: DriverLock | None
 ) -> list[str]:
     from httpx import HTTPError
     from prefect.settings import get_current_settings

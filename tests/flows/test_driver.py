@@ -11,7 +11,7 @@ import pytest
 
 from flows.driver import StudyRun
 from flows.work import Work
-from infra.errors import WrongInput
+from infra.errors import RUN_AGAIN, WrongInput
 from infra.store import Store
 from infra.workers import Before, Need, Workers
 from tasks.log import model_log
@@ -60,7 +60,7 @@ def test_a_full_disk_stops_the_run_and_no_model_is_blamed(
     error = wrap(OSError(number, "as the disk says"))
     sweep, workers = opened(no_patience(), tmp_path, raising(error))
     for stage, name in (("train", "dsprites-beta_vae-1"), ("compare", "dsprites-beta_vae")):
-        with pytest.raises(WrongInput, match="room to write; then the same command goes on"):
+        with pytest.raises(WrongInput, match=RUN_AGAIN):
             getattr(sweep, stage)(workers, name)
         for one in sweep.cells.values():  # or there is nothing to compare
             one.status.update({model.id: "trained" for model in one.cell.models})

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from flows.commands.doctor.check import Check, Checks, safely
 from infra.drivers.claims import CLAIMS
-from infra.drivers.liveness import DRIVERS, Life, Watch
+from infra.drivers.liveness import DRIVERS, DriverWatch, Life
 from infra.drivers.lock import BEAT_SECONDS
 from infra.errors import WrongInput
 from infra.store import Store
@@ -98,7 +98,7 @@ def _damaged(store: Store, table: str, key: str, deep: bool) -> bool:
 
 def _holders(store: Store) -> Checks:
     """A driver on another machine shows life only to whoever watches for half a minute."""
-    found = Watch(store, "", BEAT_SECONDS).look()
+    found = DriverWatch(store, "", BEAT_SECONDS).drivers()
     told = {Life.ALIVE: "works on it", Life.UNKNOWN: "on another machine, perhaps gone"}
     for life, text in told.items():
         for driver in found[life]:
