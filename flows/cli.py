@@ -280,13 +280,13 @@ def serve(
 
     Example: tolstoy serve --port 4300 --cron "0 2 * * *" --preset mini
     """
-    from flows.commands.serve import Serving
-    from flows.commands.serve import serve as serve_until_told
-    from flows.dashboard.limits import Served
+    from flows.commands.serve import ServeOptions
+    from flows.commands.serve import serve as serve_until_stopped
+    from flows.dashboard.limits import Limits
 
     use_folder(data_dir)
-    served = Served(studies=studies, ray=ray, workers=workers, allow_data=allow_data)
-    return serve_until_told(Serving(host, port, served, cron, preset, reports))
+    limits = Limits(studies=studies, ray=ray, workers=workers, allow_data=allow_data)
+    return serve_until_stopped(ServeOptions(host, port, limits, cron, preset, reports))
 
 
 @app.command

@@ -18,9 +18,9 @@ from prefect.cache_policies import NO_CACHE
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.commands.report import renewed_report
-from flows.dashboard.crashed_runs import close_stale_runs, settle_tasks
-from flows.dashboard.limits import Served
-from flows.dashboard.page import Shown, on_the_dashboard
+from flows.dashboard.crashed_runs import close_crashed_runs, close_ended_tasks
+from flows.dashboard.limits import Limits
+from flows.dashboard.page import DashboardPage, kept_updated
 from flows.driver import StudyRun
 from flows.progress import shown
 from flows.work import Work
@@ -168,8 +168,8 @@ def study_flow(
     ended = ended or Ended()
     ended.began = True
     sweep = StudyRun(study, store, survey(study, store), Work(), holder)
-    close_stale_runs(store, alone=holder is None or holder.alone)
-    with on_the_dashboard(Shown(sweep, study, store, Served.of_this_process().report(store))):
+    close_crashed_runs(store, alone=holder is None or holder.alone)
+    with kept_updated(DashboardPage(sweep, study, store, Limits.of_this_process().report(store))):
         with (
             running_workers(ray_address, workers) as running,
             shown(sweep.progress),
@@ -178,5 +178,5 @@ def study_flow(
             run_sweep(sweep, running)
         report(sweep, study.name)
     ended.troubles = sweep.progress.troubles
-    settle_tasks()
+    close_ended_tasks()
     return ended.troubles

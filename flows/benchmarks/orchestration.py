@@ -121,7 +121,7 @@ def seconds_of_a_run(study: Study, workers: Workers) -> tuple[float, float]:
     """Of all stages over an empty store, and of looking at the finished one."""
     from prefect import flow
 
-    from flows.dashboard.page import Shown, on_the_dashboard
+    from flows.dashboard.page import DashboardPage, kept_updated
     from flows.study import FEEDERS, run_sweep
 
     with tempfile.TemporaryDirectory() as folder:
@@ -132,7 +132,7 @@ def seconds_of_a_run(study: Study, workers: Workers) -> tuple[float, float]:
             sweep = StudyRun(study, store, survey(study, store), work, holder)
 
             def all_stages() -> None:
-                with on_the_dashboard(Shown(sweep, study, store, None)):
+                with kept_updated(DashboardPage(sweep, study, store, None)):
                     run_sweep(sweep, workers)
 
             began = time.perf_counter()

@@ -80,9 +80,9 @@ def opened(
     store.prepare()
     if not new and not retry and all_done(study, store, found := survey(study, store)):
         if remove_dead_drivers(store):
-            from flows.dashboard.crashed_runs import close_runs_of_nobody
+            from flows.dashboard.crashed_runs import close_all_runs
 
-            close_runs_of_nobody(store)
+            close_all_runs(store)
         yield study, found, None
         return
     with driver_lock(store, join) as holder:
@@ -124,7 +124,7 @@ def _flow(
     from prefect.settings import get_current_settings
 
     from flows.study import Ended, study_flow
-    from infra.prefect_server import away, prefect_api
+    from infra.prefect_server import no_answer, prefect_api
 
     ended = Ended()
     with prefect_api():
@@ -135,7 +135,7 @@ def _flow(
                 url = get_current_settings().api.url
                 if url and (isinstance(error, HTTPError) or not ended.began):
                     reason = str(error.__cause__ or error).partition("\n")[0]
-                    raise away(url, reason) from None
+                    raise no_answer(url, reason) from None
                 raise
             _say("Prefect did not answer at the end: what it shows of this run may be old.")
     return ended.troubles or []
