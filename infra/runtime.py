@@ -20,8 +20,8 @@ EMBEDDED = {
     "PREFECT_LOGGING_LEVEL": "WARNING",
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
 }
-# With this, Ray listens on the loopback interface only. It is read when Ray is imported, despite its
-# name also on Linux.
+# With this, Ray listens on the loopback interface only, despite its name also on Linux. It is read
+# when Ray is imported.
 LOOPBACK_ONLY = ("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
 # How often Ray tries a cluster that does not answer, 40 s each time; its default is 20.
 ASKED_ONCE = ("RAY_NUM_REDIS_GET_RETRIES", "1")
