@@ -12,39 +12,39 @@ from tasks.study.model import Model
 from tasks.study.spec import Study
 from tasks.study.survey import CellState
 
-MOST = 6
-LATENTS = 5  # rows of a traversal that are shown, by falling KL
+MAX_PICTURES = 6
+LATENTS = 5  # rows of a traversal that are shown, those with the largest KL
 WIDTH = 300  # pixels
 
 
 @dataclass(frozen=True)
-class Portrait:
-    """A model's traversal, as an address that holds the picture itself."""
+class Traversal:
+    """A model's traversal, as a data URI."""
 
     title: str
     uri: str
 
 
-def portraits(study: Study, store: Store, found: Sequence[CellState]) -> list[Portrait]:
-    """The best model of each method: by UDR where it is ranked, else by ELBO."""
+def traversals(study: Study, store: Store, states: Sequence[CellState]) -> list[Traversal]:
+    """Of the best model of each method: by UDR if models are ranked, else by ELBO."""
     value, by = _values(store)
     best: dict[str, Model] = {}
-    for model in (model for one in found for model in one.trained if model.id in value):
+    for model in (m for state in states for m in state.trained if m.id in value):
         if model.method not in best or value[model.id] > value[best[model.method].id]:
             best[model.method] = model
     return [
-        Portrait(
-            f"{one.method} {one.strength:g} on {one.data}, seed {one.seed}: "
-            f"{by} {value[one.id]:.3f} ({one.id[:6]})",
+        Traversal(
+            f"{model.method} {model.strength:g} on {model.data}, seed {model.seed}: "
+            f"{by} {value[model.id]:.3f} ({model.id[:6]})",
             uri,
         )
-        for one in list(best.values())[:MOST]
-        if (uri := _picture(store, one))
+        for model in list(best.values())[:MAX_PICTURES]
+        if (uri := _picture(store, model))
     ]
 
 
 def _values(store: Store) -> tuple[dict[str, float], str]:
-    """What models are chosen by, and what it is called."""
+    """The value by which models are chosen, and its name."""
     ranks = store.read("ranks", ["model_id", "udr"]).to_pylist()
     if udr := {row["model_id"]: row["udr"] for row in ranks if row["udr"] is not None}:
         return udr, "UDR"
