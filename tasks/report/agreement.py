@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from tasks.report.words import number
+from tasks.words import number
 
 ENOUGH = 5  # with fewer models a rank correlation is chance
 

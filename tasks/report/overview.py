@@ -10,7 +10,7 @@ import pandas as pd
 
 from tasks.report.frames import DATA_SET, Frames
 from tasks.report.plan import Plan
-from tasks.report.words import duration, plural
+from tasks.words import duration, plural
 
 STATUSES = ("trained", "diverged", "failed")
 

@@ -12,9 +12,9 @@ import jinja2
 import pandas as pd
 
 from infra.store import Store
+from tasks import words as names
 from tasks.citations import references
 from tasks.report import colours, panels, published
-from tasks.report import words as names
 from tasks.report.agreement import ENOUGH
 from tasks.report.canvas import limits
 from tasks.report.choices import chosen_strengths

@@ -16,7 +16,7 @@ from tasks.report.figures import curve_plot, scatter_plot
 from tasks.report.frames import DATA_SET, groups
 from tasks.report.strips import strip_plot
 from tasks.report.tables import Column
-from tasks.report.words import data_name, method_name, number, strength_text, symbol
+from tasks.words import data_name, method_name, number, strength_text, symbol
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tasks.report import published
 from tasks.report.agreement import Agreement, spearman
 from tasks.report.frames import groups
-from tasks.report.words import data_name, method_name, metric_name, number, udr_name
+from tasks.words import data_name, method_name, metric_name, number, udr_name
 
 COMPARABLE_SOURCES = ("official", "redrawn")
 DRAWS = 10_000  # Locatello et al. 2019, Table 1

@@ -13,8 +13,8 @@ import pandas as pd
 from infra.store import Store
 from tasks.report.frames import DATA_SET, groups
 from tasks.report.tables import Column
-from tasks.report.words import number
 from tasks.study.model import cell_name
+from tasks.words import number
 
 MOST_GROUPS = 14  # with more data sets × methods, one pair per data set
 PNG = b"\x89PNG\r\n\x1a\n"

@@ -17,7 +17,7 @@ from tasks.report import published
 from tasks.report.agreement import ENOUGH
 from tasks.report.frames import DATA_SET, groups
 from tasks.report.tables import Column, turned
-from tasks.report.words import method_name
+from tasks.words import method_name
 
 Columns = Sequence[Column]
 # Labelled tasks, not measures of disentanglement: they stand beside the means, not in them.
@@ -70,11 +70,12 @@ class _Group:
 
 def disentanglement(shown: Columns) -> list[Column]:
     """The metrics that are averaged: of disentanglement, from labels, where more is better."""
-    return [
-        c
-        for c in shown
-        if not c.is_udr and c.more_is_better and METRICS[c.name].kind == "disentanglement"
-    ]
+    return [c for c in shown if not c.is_udr and c.more_is_better and _kind(c) == "disentanglement"]
+
+
+def _kind(column: Column) -> str:
+    """An unknown metric is taken for one of disentanglement."""
+    return METRICS[column.name].kind if column.name in METRICS else "disentanglement"
 
 
 def quality(wide: pd.DataFrame, shown: Columns, beside: bool) -> list[QualityRow]:

@@ -17,7 +17,7 @@ from tasks.report import colours, svg
 from tasks.report.canvas import Drawing, Limits, Margins, blank, label, y_scale
 from tasks.report.colours import Look
 from tasks.report.frames import groups
-from tasks.report.words import method_name, strength_text
+from tasks.words import method_name, strength_text
 
 WIDTHS = (352, 568, 1168)  # a third, half or all of the page
 LETTER = 6.6  # px: a generous width of one letter at the figures' text size

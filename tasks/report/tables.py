@@ -12,7 +12,7 @@ from metrics import METRICS
 from tasks.report.agreement import Agreement, spearman
 from tasks.report.frames import CELL, DATA_SET, Frames, groups
 from tasks.report.plan import Plan
-from tasks.report.words import metric_name, udr_name
+from tasks.words import metric_name, udr_name
 
 # Pools from the fairest for choosing a model to the least. Duan et al. 2020, section 4: comparing
 # over all strengths is preferable for choosing models, within one strength for choosing strengths.

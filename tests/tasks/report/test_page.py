@@ -18,7 +18,7 @@ from PIL import Image
 from infra.store import Store
 from tasks.citations import PAPERS
 from tasks.report.page import write_report
-from tasks.report.words import number
+from tasks.words import number
 from tests.tasks.report.conftest import Grid, MakeStore, fill
 from tests.tasks.report.parsed import Page
 

@@ -15,7 +15,7 @@ from tasks.report.page import write_report
 from tasks.report.plan import plan_of
 from tasks.report.ranked import FIRST, LAST, rankings
 from tasks.report.tables import columns, per_model
-from tasks.report.words import number
+from tasks.words import number
 from tests.tasks.report.conftest import Grid, MakeStore, fill_pairs
 from tests.tasks.report.test_missing import blank_column, checked
 

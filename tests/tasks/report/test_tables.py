@@ -25,7 +25,7 @@ from tasks.report.tables import (
     failures,
     per_model,
 )
-from tasks.report.words import duration, number
+from tasks.words import duration, number
 from tests.tasks.report.conftest import Grid, MakeStore, fill
 
 GRID = Grid(seeds=8, pictures=False)
