@@ -1,6 +1,6 @@
 """One colour and one marker per method, the same on every picture and in every table.
 
-Figures are drawn in the colours of the light page; svg.py then replaces each with its CSS
+Figures are drawn in the colours of the light page; axes.py then replaces each with its CSS
 variable, so that the dark page has its own. The hues are those of Okabe and Ito, which people
 with any colour vision can tell apart; the markers say the same again without colour.
 """
@@ -46,7 +46,7 @@ PAGE = {
 }
 
 
-def looks(methods: Iterable[str]) -> dict[str, Look]:
+def looks_of(methods: Iterable[str]) -> dict[str, Look]:
     """Every method's look; methods we do not know take the spare ones in turn."""
     found: dict[str, Look] = {}
     unknown = 0

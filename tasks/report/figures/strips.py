@@ -13,13 +13,23 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from tasks.report import colours, svg
-from tasks.report.canvas import Drawing, Limits, Margins, blank, label, y_scale
-from tasks.report.colours import Look
+from tasks.report.figures import colours
+from tasks.report.figures.axes import (
+    STYLE,
+    THIRD,
+    Drawing,
+    Limits,
+    Margins,
+    blank,
+    inline,
+    label,
+    y_scale,
+)
+from tasks.report.figures.colours import Look
 from tasks.report.frames import groups
 from tasks.words import method_name, strength_text
 
-WIDTHS = (352, 568, 1168)  # a third, half or all of the page
+WIDTHS = (THIRD, 568, 1168)  # a third, half or all of the page
 LETTER = 6.6  # px: a generous width of one letter at the figures' text size
 NARROWEST, WIDEST = 12.5, 34.0  # px between strengths
 POINTS_PER_CELL = 12  # above, a cell is a box; up to here every model is a point
@@ -42,7 +52,7 @@ def strip_plot(
     longest = LETTER * max(len(strength_text(c.strength)) for _, cells in methods for c in cells)
     turned = longest > step - 2
     margins = Margins(right=8, bottom=40 + (longest - 5 if turned else 0))
-    with mpl.rc_context(svg.STYLE):
+    with mpl.rc_context(STYLE):
         figure, (axes,) = blank(width, 176 + margins.bottom, margins)
         axes.set_xlim(0, sum(rooms))
         y_scale(axes, scale)
@@ -59,7 +69,7 @@ def strip_plot(
             if start:
                 axes.axvline(start, color=colours.RULE, linewidth=1, zorder=0, clip_on=False)
             start += room
-        return Drawing(svg.inline(figure, name), width)
+        return Drawing(inline(figure, name), width)
 
 
 def _cells(rows: pd.DataFrame, score: str) -> list[_Cell]:

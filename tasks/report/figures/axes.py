@@ -1,27 +1,43 @@
-"""Axes of a known size in CSS pixels, with scales made of a few lines and words.
+"""Axes of a known size in CSS pixels, and figures as small inline SVGs in the page's colours.
 
-Scales are drawn here and not by matplotlib's ticks: a tick is five artists, and a page of a large
-study with 250 figures would spend most of its time on them. Labels stand at fixed distances in
-pixels, where they have room whatever font the page has.
+Scales are a few lines and words, not matplotlib's ticks: a tick is five artists, and a page of a
+large study with 250 figures would spend most of its time on them. Labels stand at fixed distances
+in pixels, where they have room whatever font the page has.
+
+In the SVG, text stays text: it is as large, selectable and searchable as the page's own. Colours
+become CSS variables, so one picture serves the light and the dark page.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import io
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import matplotlib as mpl
 import pandas as pd
 from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from tasks.report import colours
+from tasks.report.figures import colours
 
 Limits = tuple[float, float]
 DPI = 72  # the unit of matplotlib's SVG: one dot is one CSS pixel
 BETWEEN = 36.0  # px between axes that stand one above the other
+THIRD = 352  # px: a third of the page
+TEXT = 11.5  # px
+STYLE: Any = {
+    "svg.fonttype": "none",
+    "font.size": TEXT,
+    "text.color": colours.INK,
+    "lines.solid_capstyle": "butt",
+    "path.simplify": False,
+}
+METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 
 
 @dataclass(frozen=True)
@@ -119,3 +135,34 @@ def _round_values(scale: Limits) -> Sequence[float]:
     low, high = scale
     values = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
     return [float(value) for value in values if low - 1e-9 <= value <= high + 1e-9]
+
+
+_VARIABLES = colours.variables()
+_CLEANING: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+    (re.compile(r"^.*?(?=<svg)|<metadata>.*?</metadata>|<style.*?</style>", re.DOTALL), ""),
+    (re.compile(r"<!--.*?-->", re.DOTALL), ""),
+    (re.compile(r'(<g) id="[^"]*"'), r"\1"),  # ids that nothing refers to would not be unique
+    (re.compile(r"<g/>|<defs>\s*</defs>"), ""),
+    (re.compile(r' xmlns(:xlink)?="[^"]*"| version="1.1"'), ""),
+    (re.compile(r"font-family: [^;\"]*;? ?"), ""),
+    (re.compile(r' transform="rotate\(-?0 [^)]*\)"'), ""),
+    (re.compile(r"\d+\.\d{3,}(?=[^\d\w])"), lambda found: f"{float(found[0]):.2f}"),
+    (re.compile(r"#[0-9a-f]{6}\b"), lambda found: _css(found[0])),
+    (re.compile(r"\s*\n\s*"), " "),
+    (re.compile(r"> <"), "><"),
+)
+
+
+def _css(colour: str) -> str:
+    return f"var({_VARIABLES[colour]})" if colour in _VARIABLES else colour
+
+
+def inline(figure: Figure, name: str) -> Markup:
+    """The figure as SVG; `name` keeps its inner ids apart from those of other figures."""
+    file = io.StringIO()
+    with mpl.rc_context({**STYLE, "svg.hashsalt": name, "svg.id": None}):
+        figure.savefig(file, format="svg", metadata=METADATA)
+    text = file.getvalue()
+    for pattern, replacement in _CLEANING:
+        text = pattern.sub(replacement, text)
+    return Markup(text.strip())
