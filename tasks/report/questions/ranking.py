@@ -40,7 +40,7 @@ class RankedModel:
     seed: int
     informative: int | None
     collapsed: bool
-    scores: tuple[float, ...]
+    scores: tuple[float | None, ...]
 
 
 @dataclass(frozen=True)
@@ -88,12 +88,16 @@ def rankings(models: pd.DataFrame, columns: Sequence[Column], udr: Column) -> li
                 seed=int(row["seed"]),
                 informative=None if pd.isna(row["informative"]) else int(row["informative"]),
                 collapsed=bool(row["collapsed"]),
-                scores=tuple(float(row[column.id]) for column in shown),
+                scores=tuple(_known(row[column.id]) for column in shown),
             )
             for place, row in ordered
         )
         found.append(Ranking(data, source, shown, ranked, len(rows)))
     return found
+
+
+def _known(value: float) -> float | None:
+    return None if pd.isna(value) else float(value)
 
 
 def _table(ranking: Ranking, results: Results, opened: bool) -> Table:

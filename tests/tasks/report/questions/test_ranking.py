@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from tasks.report.plan import plan_of
+from tasks.report.ranked import FIRST, LAST, rankings
+from tasks.report.tables import columns, per_model
 
 from infra.store import Store
 from tasks.report.frames import read_frames
 from tasks.report.page import write_report
-from tasks.report.plan import plan_of
-from tasks.report.ranked import FIRST, LAST, rankings
-from tasks.report.tables import columns, per_model
 from tasks.words import number
 from tests.tasks.report.conftest import Grid, MakeStore, fill_pairs
 from tests.tasks.report.test_missing import blank_column, checked

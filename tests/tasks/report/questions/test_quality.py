@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import spearmanr
-
-from tasks.report import published
 from tasks.report.choices import chosen_strengths
-from tasks.report.frames import groups
 from tasks.report.quality import QualityRow, quality, switched_off
 from tasks.report.tables import Column
+
+from tasks.report import published
+from tasks.report.frames import groups
 
 METHOD = Column("udr lasso method", "UDR, all strengths", True, "method")
 CELL = Column("udr lasso cell", "UDR, same strength", True, "cell")

@@ -9,9 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import spearmanr
-
-from infra.store import Store
-from metrics.udr import aggregate
 from tasks.report.fewer import (
     COMPARISONS,
     DRAWS,
@@ -21,10 +18,13 @@ from tasks.report.fewer import (
     fewer_rows,
     pair_matrix,
 )
-from tasks.report.frames import Frames, read_frames
 from tasks.report.plan import plan_of
-from tasks.report.resampling import fewer, rank_correlations
 from tasks.report.tables import Column, columns, per_model
+
+from infra.store import Store
+from metrics.udr import aggregate
+from tasks.report.frames import Frames, read_frames
+from tasks.report.resampling import fewer, rank_correlations
 from tests.tasks.report.conftest import Grid, MakeStore, fill_pairs
 
 GRID = Grid(

@@ -9,10 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import spearmanr
-
-from infra.store import Store
 from tasks.report.agreement import ENOUGH, spearman
-from tasks.report.frames import Frames, read_frames
 from tasks.report.papers import beats_random, comparisons, variance_explained
 from tasks.report.plan import plan_of
 from tasks.report.portraits import MOST_GROUPS, choose
@@ -25,6 +22,9 @@ from tasks.report.tables import (
     failures,
     per_model,
 )
+
+from infra.store import Store
+from tasks.report.frames import Frames, read_frames
 from tasks.words import duration, number
 from tests.tasks.report.conftest import Grid, MakeStore, fill
 
