@@ -147,7 +147,7 @@ def report(store: str, /) -> int:
     place = Store(store)
     study = stored_study(place)
     place.prepare()
-    print(write_report(place, study.model_dump(mode="json")))
+    print(write_report(place, study))
     return 0
 
 
