@@ -19,13 +19,12 @@ from prefect.states import Cancelled, Completed, Failed
 from flows.commands.rank_shown import as_text
 from flows.commands.rank_store import ranked_store
 from flows.commands.report import renewed_report
-from flows.commands.run import all_done, opened
 from flows.dashboard.forms import RankForm, ReportForm, StudyForm
 from flows.dashboard.limits import Served
 from flows.dashboard.page import Shown, key_of, on_the_dashboard, show_report, this_page
 from flows.driver import StudyRun
+from flows.open_study import open_study
 from flows.study import FEEDERS, study_flow
-from flows.work import Work
 from infra.errors import WrongInput
 from infra.prefect_server import drain_prefect
 from infra.store import Store
@@ -64,18 +63,24 @@ def _study(form: StudyForm, served: Served) -> str:
     study = form.study(served)
     store = Store(served.store(form.folder))
     troubles: list[str] = []
-    with opened(study, store, set(form.retry)) as (study, found, holder):
-        if all_done(study, store, found):
-            renewed_report(study, store)
-            sweep = StudyRun(study, store, found, Work())
-            with on_the_dashboard(Shown(sweep, study, store, served.report(store))):
+    with open_study(study, store, set(form.retry)) as opened:
+        if opened.finished:
+            renewed_report(opened.study, store)
+            run = StudyRun(opened.study, store, opened.states)
+            with on_the_dashboard(Shown(run, opened.study, store, served.report(store))):
                 pass
         else:
-            workers = served.workers_for(form.workers)
-            troubles = study_flow.fn(study, store, served.ray, workers, holder)
+            troubles = study_flow.fn(
+                opened.study,
+                opened,
+                served.ray,
+                served.workers_for(form.workers),
+                report_address=served.report(store),
+            )
     for trouble in troubles:
         get_run_logger().warning(trouble)
-    total = totals(survey(study, store))
+    cells = [state.cell for state in opened.states]
+    total = totals(survey(opened.study, store, cells))
     said = [f"{total[name]} {name}" for name in ("trained", "scored")]
     said += [f"{total['left']} left"] if total["left"] else []
     said += [f"{total[name]} {name}, see retry" for name in ("failed", "diverged") if total[name]]

@@ -18,9 +18,8 @@ from flows.dashboard import page as artifacts
 from flows.dashboard.page import Page, Shown, on_the_dashboard
 from flows.dashboard.portraits import MOST, portraits
 from flows.driver import StudyRun
-from flows.work import Work
 from infra.store import Store
-from tasks.model_row import write_outcome
+from tasks.model_row import write_row
 from tasks.study.spec import Study
 from tasks.study.survey import survey
 from tests.flows.trained import compared, made_up, models_of, train
@@ -57,7 +56,7 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Api:
 
 
 def shown_of(study: Study, store: Store, report: str | None = None) -> Shown:
-    return Shown(StudyRun(study, store, survey(study, store), Work()), study, store, report)
+    return Shown(StudyRun(study, store, survey(study, store)), study, store, report)
 
 
 def test_an_artifact_is_made_once_and_then_changed_in_place(api: Api) -> None:
@@ -177,7 +176,7 @@ def test_the_best_model_of_each_method_is_shown(tmp_path: Path) -> None:
     train(store, models)
     with_pictures(store, study)
     for number, model in enumerate(models):
-        write_outcome(model, store, "trained", kl_per_latent=[[1.0, 0.5, 0.0]], elbo=-1.0 - number)
+        write_row(model, store, "trained", kl_per_latent=[[1.0, 0.5, 0.0]], elbo=-1.0 - number)
     by_elbo = [one.title for one in portraits(study, store, survey(study, store))]
     assert [title.split(": ")[1] for title in by_elbo] == [
         f"ELBO -1.000 ({models[0].id[:6]})",
