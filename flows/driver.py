@@ -16,7 +16,7 @@ from typing import Any
 from flows import worker
 from flows.progress import Progress
 from flows.storage_wait import StorageWait
-from infra.drivers.lock import Holder
+from infra.drivers.lock import DriverLock
 from infra.errors import WrongInput
 from infra.files import no_room
 from infra.store import Store
@@ -47,7 +47,7 @@ class StudyRun:
         study: Study,
         store: Store,
         states: Sequence[CellState],
-        lock: Holder | None = None,
+        lock: DriverLock | None = None,
         calls: Any = worker,
     ) -> None:
         self.study, self.store, self.lock, self.worker = study, store, lock, calls

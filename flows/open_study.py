@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from infra.drivers.lock import Holder, bury_dead, holding
+from infra.drivers.lock import DriverLock, driver_lock, remove_dead_drivers
 from infra.errors import WrongInput
 from infra.store import Store
 from tasks.study.groups import is_finished
@@ -27,7 +27,7 @@ class OpenStudy:
         store: Store,
         states: Sequence[CellState],
         finished: bool,
-        lock: Holder | None = None,
+        lock: DriverLock | None = None,
         retried: int = 0,
     ) -> None:
         self.study, self.store, self.states = study, store, states
@@ -51,13 +51,13 @@ def open_study(
     if not new and not retry:
         states = survey(study, store)
         if is_finished(study, store, states):
-            if bury_dead(store):
-                from flows.dashboard.crashed_runs import close_runs_of_nobody
+            if remove_dead_drivers(store):
+                from flows.dashboard.crashed_runs import close_all_runs
 
-                close_runs_of_nobody(store)
+                close_all_runs(store)
             yield OpenStudy(study, store, states, finished=True)
             return
-    with holding(store, join) as lock:
+    with driver_lock(store, join) as lock:
         if retry and not lock.alone:
             raise WrongInput("--retry", "another driver on this store", "a store that has no other")
         if not lock.alone and (changed := _changed(study, store)):

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from infra.errors import WrongInput
-from infra.files import PROBE, no_room
+from infra.errors import RUN_AGAIN, WrongInput
+from infra.files import no_room
 from infra.store import Store
 from infra.workers import Stopped
 
@@ -37,7 +37,7 @@ class StorageWait:
             if self.stopped():
                 raise Stopped
             if time.monotonic() - since >= 60 * self.minutes:
-                accepted = "a store with room. Run the same command again to continue"
+                accepted = f"a store with free space. {RUN_AGAIN}"
                 raise WrongInput("store", f"{self.store} ({reason})", accepted)
             time.sleep(PROBE_SECONDS)
             if self._can_write():
@@ -65,8 +65,7 @@ class StorageWait:
 
     def _can_write(self) -> bool:
         try:
-            self.store.write_bytes(PROBE, "room.probe")
-            self.store.remove("room.probe")
+            self.store.check_writable()
         except OSError:
             return False
         return True

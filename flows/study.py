@@ -18,12 +18,12 @@ from prefect.cache_policies import NO_CACHE
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.commands.report import renewed_report
-from flows.dashboard.crashed_runs import close_stale_runs, settle_tasks
-from flows.dashboard.page import Shown, on_the_dashboard
+from flows.dashboard.crashed_runs import close_crashed_runs, close_ended_tasks
+from flows.dashboard.page import DashboardPage, kept_updated
 from flows.driver import StudyRun
 from flows.open_study import OpenStudy
 from flows.progress import shown
-from infra.drivers.lock import Holder
+from infra.drivers.lock import DriverLock
 from infra.errors import WrongInput
 from infra.workers import Stopped, Workers, running_workers, stopped_by_signals
 from tasks.data_sets import load
@@ -113,7 +113,7 @@ def _submitted(run: StudyRun, workers: Workers) -> list[Any]:
 
 
 @contextmanager
-def _while_held(lock: Holder | None, workers: Workers) -> Iterator[None]:
+def _while_held(lock: DriverLock | None, workers: Workers) -> Iterator[None]:
     """Stop the run when another driver took its lock over, because it looked dead."""
 
     def stop() -> None:
@@ -173,8 +173,8 @@ def study_flow(
     result.began = True
     store, lock = opened.store, opened.lock
     run = StudyRun(study, store, opened.states, lock)
-    close_stale_runs(store, alone=lock is None or lock.alone)
-    with on_the_dashboard(Shown(run, study, store, report_address)):
+    close_crashed_runs(store, alone=lock is None or lock.alone)
+    with kept_updated(DashboardPage(run, study, store, report_address)):
         with (
             running_workers(ray_address, workers) as running,
             shown(run.progress),
@@ -183,5 +183,5 @@ def study_flow(
             run_stages(run, running)
         result.report = report(run, study.name)
     result.troubles, result.ended = tuple(run.progress.troubles), True
-    settle_tasks()
+    close_ended_tasks()
     return list(result.troubles)

@@ -172,7 +172,7 @@ def _clear(store: Store, model: Model) -> None:
     """Remove checkpoints and temporary files; the model has ended, whether or not this succeeds."""
     with suppress(OSError):
         Checkpoints(store, model.id).remove()
-        store.sweep("models", model.id)
+        store.remove_temporary("models", model.id)
 
 
 def _torch_stream(*names: object) -> torch.Generator:

@@ -27,7 +27,7 @@ import pyarrow as pa
 
 from flows.benchmarks import Row, browser
 from flows.driver import StudyRun
-from infra.drivers.lock import holding
+from infra.drivers.lock import driver_lock
 from infra.prefect_server import prefect_api
 from infra.store import Store
 from infra.workers import Workers, running_workers
@@ -128,7 +128,7 @@ def seconds_of_a_run(study: Study, workers: Workers) -> tuple[float, float]:
     """Seconds of all stages on an empty store, and of a survey of the finished one."""
     from prefect import flow
 
-    from flows.dashboard.page import Shown, on_the_dashboard
+    from flows.dashboard.page import DashboardPage, kept_updated
     from flows.study import FEEDERS, run_stages
 
     with tempfile.TemporaryDirectory() as folder:
@@ -137,11 +137,11 @@ def seconds_of_a_run(study: Study, workers: Workers) -> tuple[float, float]:
         calls = SimpleNamespace(
             train=train_nothing, score=score_nothing, compare=compare_nothing, rank=rank_nothing
         )
-        with holding(store) as holder:
+        with driver_lock(store) as holder:
             sweep = StudyRun(study, store, survey(study, store), holder, calls)
 
             def all_stages() -> None:
-                with on_the_dashboard(Shown(sweep, study, store, None)):
+                with kept_updated(DashboardPage(sweep, study, store, None)):
                     run_stages(sweep, workers)
 
             began = time.perf_counter()

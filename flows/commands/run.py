@@ -85,7 +85,7 @@ def _run_flow(opened: OpenStudy, workers: int | None, ray: str | None) -> RunRes
     from prefect.settings import get_current_settings
 
     from flows.study import RunResult, study_flow
-    from infra.prefect_server import away, prefect_api
+    from infra.prefect_server import no_answer, prefect_api
 
     result = RunResult()
     with prefect_api():
@@ -96,7 +96,7 @@ def _run_flow(opened: OpenStudy, workers: int | None, ray: str | None) -> RunRes
                 url = get_current_settings().api.url
                 if url and (isinstance(error, HTTPError) or not result.began):
                     reason = str(error.__cause__ or error).partition("\n")[0]
-                    raise away(url, reason) from None
+                    raise no_answer(url, reason) from None
                 raise
             _say("Prefect did not answer at the end: what it shows of this run may be old.")
     return result

@@ -15,7 +15,7 @@ from typing import Any
 from flows.commands.failures import failures, failures_text
 from flows.commands.status import Status, at_work, look
 from flows.progress import duration
-from infra.drivers.liveness import Watch as Drivers
+from infra.drivers.liveness import DriverWatch
 from infra.drivers.lock import BEAT_SECONDS
 from infra.store import Store
 from tasks.study.groups import is_finished
@@ -34,7 +34,7 @@ class Watch:
         self.status: Status | None = None
         self.done = False
         self.trouble = ""
-        self._drivers = Drivers(store, "", BEAT_SECONDS)
+        self._drivers = DriverWatch(store, "", BEAT_SECONDS)
         self._stamp: object = None
         self._began = self._ended_at_first = self._ended = 0.0
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from flows.driver import StudyRun
-from infra.errors import WrongInput
+from infra.errors import RUN_AGAIN, WrongInput
 from infra.store import Store
 from infra.workers import Before, Need, Workers
 from tasks.log import model_log
@@ -59,7 +59,7 @@ def test_a_full_disk_stops_the_run_and_no_model_is_blamed(
     error = wrap(OSError(number, "as the disk says"))
     run, workers = opened(no_patience(), tmp_path, raising(error))
     for stage, name in (("train", "dsprites-beta_vae-1"), ("compare", "dsprites-beta_vae")):
-        with pytest.raises(WrongInput, match="Run the same command again to continue"):
+        with pytest.raises(WrongInput, match=RUN_AGAIN):
             getattr(run, stage)(workers, name)
         for one in run.cells.values():  # or there is nothing to compare
             one.status.update({model.id: "trained" for model in one.cell.models})

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from flows.open_study import open_study
-from infra.drivers.lock import holding
+from infra.drivers.lock import driver_lock
 from infra.errors import WrongInput
 from infra.store import Store
 from tasks.study.spec import Metrics, Udr
@@ -95,13 +95,13 @@ def test_a_refused_run_changes_nothing(tmp_path: Path) -> None:
     larger = study.model_copy(update={"seeds": 3})
     written = store.read_bytes("study.json")
     with (
-        holding(store),
+        driver_lock(store),
         pytest.raises(WrongInput, match="held by"),
         open_study(larger, store, set()),
     ):
         pass
     assert store.read_bytes("study.json") == written
-    with holding(store), open_study(study, store, set(), join=True) as opened:
+    with driver_lock(store), open_study(study, store, set(), join=True) as opened:
         assert opened.lock and len(opened.states) == len(study.cells())
 
 
@@ -121,7 +121,7 @@ def test_drivers_that_share_a_store_agree_on_the_work(
     written = store.read_bytes("study.json")
     other = study.model_copy(update=change)
     with (
-        holding(store),
+        driver_lock(store),
         pytest.raises(WrongInput, match=f"with --join, one with {named}"),
         open_study(other, store, set(), join=True),
     ):
@@ -133,7 +133,7 @@ def test_drivers_that_share_a_store_agree_on_the_work(
 def test_models_are_not_forgotten_under_another_driver(tmp_path: Path) -> None:
     study, store = made_up(tmp_path / "held")
     with (
-        holding(store),
+        driver_lock(store),
         pytest.raises(WrongInput, match="--retry"),
         open_study(study, store, {"failed"}, join=True),
     ):
@@ -153,5 +153,5 @@ def test_a_store_where_only_a_driver_has_been_is_new(tmp_path: Path) -> None:
 def test_a_study_with_nothing_to_do_is_not_held(tmp_path: Path) -> None:
     study, store = made_up(tmp_path / "done", udr={"similarities": []})
     train(store, models_of(study))
-    with holding(store), open_study(study, store, set()) as opened:
+    with driver_lock(store), open_study(study, store, set()) as opened:
         assert opened.lock is None and opened.finished

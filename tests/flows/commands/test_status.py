@@ -19,7 +19,8 @@ import pytest
 from flows.cli import main
 from flows.commands import watch as module
 from flows.commands.status import look
-from infra.drivers.liveness import as_bytes, myself
+from infra.drivers.liveness import as_bytes, record
+from infra.drivers.lock import driver_lock
 from infra.store import Store
 from tasks.model_row import write_row
 from tasks.study.spec import Study
@@ -97,13 +98,9 @@ def test_how_long_ago_a_model_was_finished(
 
 
 def test_who_works_on_it(half: tuple[Study, Store], capsys: pytest.CaptureFixture[str]) -> None:
-    me = myself("a" * 32)
-    half[1].write_bytes(as_bytes(me), "drivers", f"{me.id}.json")
-    assert f"pid {os.getpid()} works on it" in told(capsys, half[1])
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    raw = {**json.loads(as_bytes(me)), "pid": gone.pid}
-    half[1].write_bytes(json.dumps(raw).encode(), "drivers", f"{me.id}.json")
+    with driver_lock(half[1]) as lock:
+        assert f"pid {os.getpid()} works on it" in told(capsys, half[1])
+    half[1].write_bytes(as_bytes(lock.me), *record(lock.me.id))  # as if it had been killed
     assert "nobody works on it" in told(capsys, half[1])
 
 
