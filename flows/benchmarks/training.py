@@ -78,14 +78,16 @@ def _ours(method: str, channels: int, precision: str) -> None:
                 raise SystemExit
             self.own, self.began = 0.0, time.perf_counter()
 
-    recipe = Recipe(10**6, 1e-4, 0.9, 0.999, 1e-8, 10**6)
-    training = Timed(
+    recipe = Recipe(
+        steps=10**6, learning_rate=1e-4, beta1=0.9, beta2=0.999, epsilon=1e-8, log_every=10**6
+    )
+    training: Timed = Timed(
         VAE(channels, LATENTS),
         build_objective(method, STRENGTH, LATENTS),
         recipe,
         batch,
         lambda step: torch.Generator().manual_seed(step),
-        Timed.turn,
+        lambda _: training.turn(),
         precision=precision,
     )
     training.initialise(torch.Generator().manual_seed(0))
