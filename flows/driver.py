@@ -20,7 +20,7 @@ from infra.drivers.lock import DriverLock
 from infra.errors import WrongInput
 from infra.files import no_room
 from infra.store import Store
-from infra.workers import Before, Call, Calls, Need, Rank, Stopped, Workers
+from infra.workers import Call, CallQueue, Decision, Rank, Resources, Stopped, Workers
 from tasks.log import comparison_log, model_log
 from tasks.model_row import outcome_of, write_outcome
 from tasks.orders import ComparisonOrder, ScoringOrder, TrainingOrder
@@ -58,7 +58,7 @@ class StudyRun:
         self.room = StorageWait(store, study.running.storage_minutes, self._say)
         self._stopped: Callable[[], bool] = lambda: False
         self._unscored = {one.cell.name: one.unscored for one in found}
-        self._to_score: dict[str, Calls] = {}
+        self._to_score: dict[str, CallQueue] = {}
         self._ranked: set[str] = set()
         self._lock = threading.Lock()
         # few threads, whatever the number of cells: each keeps the memory that tables took in it
@@ -78,7 +78,7 @@ class StudyRun:
         """Raise if models ask for what this machine has not; a cluster may still grow."""
         needs = {"training": self._to_train, "metrics": self._need(self.study.metrics)}
         for section, need in needs.items():
-            if lacking := workers.beyond(need):
+            if lacking := workers.missing(need):
                 name, wanted, there = lacking
                 if not workers.cluster:
                     accepted = f"at most {there:.3g}, which a worker can have here"
@@ -86,7 +86,7 @@ class StudyRun:
                 self._say(f"no machine of the cluster has {wanted:g} {name} ({section}) so far")
 
     def open(self, workers: Workers) -> None:
-        """Before any stage: have a place where what is trained waits for a worker to score it."""
+        """Decision any stage: have a place where what is trained waits for a worker to score it."""
         self._stopped = self.room.stopped = lambda: workers.stopping
         need = self._need(self.study.metrics)
         for cell in self.cells:
@@ -190,7 +190,7 @@ class StudyRun:
         return None if failed else lost
 
     def _mapped(self, workers: Workers, calls: list[Call]) -> Iterator[tuple[Call, Any]]:
-        made = workers.calls(self.work.compare, Need(tries=self.study.running.tries))
+        made = workers.calls(self.work.compare, Resources(tries=self.study.running.tries))
         for call in calls:
             made.add(call)
         made.end()
@@ -217,20 +217,20 @@ class StudyRun:
     # what is handed to workers, and what comes back -----------------------------------------
 
     @property
-    def _to_train(self) -> Need:
+    def _to_train(self) -> Resources:
         gpus = self.study.training.gpus_per_model
         return self._need(self.study.training, 1.0 if gpus is None else gpus)
 
-    def _need(self, given: PerModel, gpus: float = 0.0) -> Need:
+    def _need(self, given: PerModel, gpus: float = 0.0) -> Resources:
         tries = self.study.running.tries
-        return Need(given.cpus_per_model, gpus, given.memory_per_model, tries)
+        return Resources(given.cpus_per_model, gpus, given.memory_per_model, tries)
 
     def _score_soon(self, cell: str, model: Model) -> None:
         if self.study.metrics.names:
             order = ScoringOrder(self.store.uri, self.data[model.data], self.study.metrics)
             self._to_score[cell].add((model, order), self.ranks[model.id])
 
-    def _ended(self, calls: Calls, table: str = "") -> Iterator[tuple[Call, Any]]:
+    def _ended(self, calls: CallQueue, table: str = "") -> Iterator[tuple[Call, Any]]:
         """What came of each call; what found the disk full is done again when there is room."""
         for call, outcome in calls:
             reason = no_room(outcome) if isinstance(outcome, Exception) else ""
@@ -252,12 +252,12 @@ class StudyRun:
         self.room.patiently(lambda: write_outcome(model, self.store, "failed", said))
         return "failed"
 
-    def _before(self, table: str) -> Callable[..., Before | OSError]:
-        def claimed(model: Model, order: object) -> Before | OSError:
+    def _before(self, table: str) -> Callable[..., Decision | OSError]:
+        def claimed(model: Model, order: object) -> Decision | OSError:
             try:
-                return Before.GO if self._claim(f"{table}-{model.id}") else Before.LATER
+                return Decision.NOW if self._claim(f"{table}-{model.id}") else Decision.LATER
             except OSError as error:  # a store that is full is waited for; others its worker tells
-                return error if no_room(error) else Before.GO
+                return error if no_room(error) else Decision.NOW
 
         return claimed
 

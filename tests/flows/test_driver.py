@@ -13,7 +13,7 @@ from flows.driver import StudyRun
 from flows.work import Work
 from infra.errors import RUN_AGAIN, WrongInput
 from infra.store import Store
-from infra.workers import Before, Need, Workers
+from infra.workers import Decision, Resources, Workers
 from tasks.log import model_log
 from tasks.model_row import write_outcome
 from tasks.orders import ScoringOrder, TrainingOrder
@@ -200,7 +200,7 @@ def test_a_call_has_what_the_spec_gives_it(tmp_path: Path) -> None:
         metrics={**TINY["metrics"], "memory_per_model": 3},
         running={"tries": 2},
     )
-    needs: list[Need] = []
+    needs: list[Resources] = []
 
     class Recording(Inline):
         def calls(self, function: Any, need: Any = None, *_: object) -> Any:
@@ -211,8 +211,8 @@ def test_a_call_has_what_the_spec_gives_it(tmp_path: Path) -> None:
     sweep = StudyRun(study, store, survey(study, store), Work())
     sweep.open(workers)  # type: ignore[arg-type]
     sweep.train(workers, "dsprites-beta_vae-1")  # type: ignore[arg-type]
-    assert needs[0] == Need(cpus=1, gpus=0, memory_gib=3, tries=2), "scoring wants no GPU"
-    assert needs[-1] == Need(cpus=2, gpus=0.25, memory_gib=1.5, tries=2)
+    assert needs[0] == Resources(cpus=1, gpus=0, memory_gib=3, tries=2), "scoring wants no GPU"
+    assert needs[-1] == Resources(cpus=2, gpus=0.25, memory_gib=1.5, tries=2)
 
 
 class Others:
@@ -253,9 +253,9 @@ def test_what_another_driver_does_is_left_to_it(
     first, second = sweep.cells["dsprites-beta_vae-1"].cell.models
     assert others.released == [f"models-{first.id}", f"models-{second.id}"]
     others.names[f"models-{first.id}"] = 1
-    assert before[-1](first, None) is Before.LATER
-    assert before[-1](first, None) is Before.GO
-    assert before[0](first, None) is Before.GO
+    assert before[-1](first, None) is Decision.LATER
+    assert before[-1](first, None) is Decision.NOW
+    assert before[0](first, None) is Decision.NOW
     assert others.mine[-2:] == [f"models-{first.id}", f"scores-{first.id}"]
     sweep.score("dsprites-beta_vae-1")
     assert others.mine[-1] == others.released[-1] == "merge-dsprites-beta_vae-1"
