@@ -121,11 +121,8 @@ def test_a_key_in_a_command_is_not_written_down(monkeypatch):
 
 def test_a_record_says_who_works_there(store):
     me = driver_here(store)
-    assert (
-        str(this_driver("x")).endswith(f" pid {os.getpid()}")
-        and me.host in str(me)
-        and me.started[:2] == "20"
-    )
+    assert str(this_driver("x")).endswith(f" pid {os.getpid()}")
+    assert me.host in str(me) and me.started[:2] == "20"
     file = lock(me.id)
     assert file and watch(store).drivers()[Life.ALIVE] == [me]
     assert DriverWatch(store, me.id, BEAT).drivers()[Life.ALIVE] == []

@@ -95,6 +95,7 @@ def start(store: Store) -> Iterator[Callable[[str], subprocess.Popen[str]]]:
     for process in started:
         process.kill()
         process.communicate()
+    remove_dead_drivers(store)
 
 
 @pytest.fixture
