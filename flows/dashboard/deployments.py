@@ -20,7 +20,6 @@ from prefect.states import Cancelled, Completed, Failed
 from flows.commands.rank_shown import as_text
 from flows.commands.rank_store import ranked_store
 from flows.commands.report import renewed_report
-from flows.commands.run import all_done, opened
 from flows.dashboard.forms import RankForm, ReportForm, StudyForm
 from flows.dashboard.limits import Limits
 from flows.dashboard.page import (
@@ -31,8 +30,8 @@ from flows.dashboard.page import (
     show_report,
 )
 from flows.driver import StudyRun
+from flows.open_study import open_study
 from flows.study import FEEDERS, study_flow
-from flows.work import Work
 from infra.errors import WrongInput
 from infra.prefect_server import drain_prefect
 from infra.store import Store
@@ -72,18 +71,24 @@ def _study(form: StudyForm, limits: Limits) -> str:
     study = form.study(limits)
     store = Store(limits.store(form.folder))
     troubles: list[str] = []
-    with opened(study, store, set(form.retry)) as (study, found, holder):
-        if all_done(study, store, found):
-            renewed_report(study, store)
-            sweep = StudyRun(study, store, found, Work())
-            with kept_updated(DashboardPage(sweep, study, store, limits.report(store))):
+    with open_study(study, store, set(form.retry)) as opened:
+        if opened.finished:
+            renewed_report(opened.study, store)
+            run = StudyRun(opened.study, store, opened.states)
+            with kept_updated(DashboardPage(run, opened.study, store, limits.report(store))):
                 pass
         else:
-            workers = limits.workers_for(form.workers)
-            troubles = study_flow.fn(study, store, limits.ray, workers, holder)
+            troubles = study_flow.fn(
+                opened.study,
+                opened,
+                limits.ray,
+                limits.workers_for(form.workers),
+                report_address=limits.report(store),
+            )
     for trouble in troubles:
         get_run_logger().warning(trouble)
-    total = totals(survey(study, store))
+    cells = [state.cell for state in opened.states]
+    total = totals(survey(opened.study, store, cells))
     counts = [f"{total[name]} {name}" for name in ("trained", "scored")]
     counts += [f"{total['left']} left"] if total["left"] else []
     counts += [f"{total[name]} {name}, see retry" for name in ("failed", "diverged") if total[name]]

@@ -68,7 +68,7 @@ class DashboardPage:
         progress, cells = self.run.progress, self.run.cells.values()
         models = sum(len(one.cell.models) for one in cells)
         stages = 2 if self.study.metrics.names else 1
-        left = sum(stages * len(one.left) + len(one.unscored) for one in cells)
+        left = sum(stages * len(one.unfinished) + len(one.unscored) for one in cells)
         done = 100.0 * (1 - left / max(1, models * stages))
         self._show("progress", "progress", progress.line(), round(done, 1))
         rows = [{n: one.as_json()[n] for n in ("cell", "models", *STATES)} for one in cells]

@@ -6,8 +6,10 @@ import base64
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from infra.store import Store
+from tasks.best import best_and_worst, main_ranking
 from tasks.study.model import Model
 from tasks.study.spec import Study
 from tasks.study.survey import CellState
@@ -26,28 +28,30 @@ class Traversal:
 
 
 def traversals(study: Study, store: Store, states: Sequence[CellState]) -> list[Traversal]:
-    """Of the best model of each method: by UDR if models are ranked, else by ELBO."""
-    value, by = _values(store)
-    best: dict[str, Model] = {}
-    for model in (m for state in states for m in state.trained if m.id in value):
-        if model.method not in best or value[model.id] > value[best[model.method].id]:
-            best[model.method] = model
+    """The best model of each method: by UDR where it is ranked, else by ELBO."""
+    scores, score_name = _scores(store)
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for model in (m for state in states for m in state.trained if m.id in scores):
+        row = {"model_id": model.id, "score": scores[model.id], "model": model}
+        rows.setdefault(model.method, []).append(row)
+    best = [ends[0] for of_method in rows.values() if (ends := best_and_worst(of_method, "score"))]
     return [
         Traversal(
             f"{model.method} {model.strength:g} on {model.data}, seed {model.seed}: "
-            f"{by} {value[model.id]:.3f} ({model.id[:6]})",
+            f"{score_name} {row['score']:.3f} ({model.id[:6]})",
             uri,
         )
-        for model in list(best.values())[:MAX_PICTURES]
+        for row in best[:MAX_PICTURES]
+        for model in [row["model"]]
         if (uri := _picture(store, model))
     ]
 
 
-def _values(store: Store) -> tuple[dict[str, float], str]:
-    """The value by which models are chosen, and its name."""
-    ranks = store.read("ranks", ["model_id", "udr"]).to_pylist()
-    if udr := {row["model_id"]: row["udr"] for row in ranks if row["udr"] is not None}:
-        return udr, "UDR"
+def _scores(store: Store) -> tuple[dict[str, float], str]:
+    """What models are chosen by, and its name."""
+    ranks = store.read("ranks", ["model_id", "similarity", "pool", "p", "udr"]).to_pylist()
+    if ranked := main_ranking(ranks):
+        return {row["model_id"]: row["udr"] for row in ranked}, "UDR"
     models = store.read("models", ["model_id", "elbo"]).to_pylist()
     return {row["model_id"]: row["elbo"] for row in models if row["elbo"] is not None}, "ELBO"
 

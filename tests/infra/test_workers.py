@@ -413,7 +413,7 @@ def test_what_no_machine_has_is_known_before_it_is_waited_for() -> None:
         ((small, large), Resources(cpus=1, gpus=2), ("gpus", 2, 1.0)),
     ):
         workers = Workers(1, gpus=sum(one.get("GPU", 0) for one in machines), machines=machines)
-        assert workers.beyond(need) == lacking
+        assert workers.missing(need) == lacking
         workers.close()
 
 

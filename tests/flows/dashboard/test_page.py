@@ -18,9 +18,8 @@ from PIL import Image
 from flows.dashboard.page import Artifacts, DashboardPage, kept_updated, pause_after
 from flows.dashboard.traversals import MAX_PICTURES, traversals
 from flows.driver import StudyRun
-from flows.work import Work
 from infra.store import Store
-from tasks.model_row import write_outcome
+from tasks.model_row import write_row
 from tasks.study.spec import Study
 from tasks.study.survey import survey
 from tests.flows.trained import compared, made_up, models_of, train
@@ -55,7 +54,7 @@ def api() -> Api:
 
 
 def page_of(study: Study, store: Store, api: Api, report: str | None = None) -> DashboardPage:
-    run = StudyRun(study, store, survey(study, store), Work())
+    run = StudyRun(study, store, survey(study, store))
     return DashboardPage(run, study, store, report, Artifacts(RUN, api))
 
 
@@ -176,7 +175,7 @@ def test_the_best_model_of_each_method_is_shown(tmp_path: Path) -> None:
     train(store, models)
     with_pictures(store, study)
     for number, model in enumerate(models):
-        write_outcome(model, store, "trained", kl_per_latent=[[1.0, 0.5, 0.0]], elbo=-1.0 - number)
+        write_row(model, store, "trained", kl_per_latent=[[1.0, 0.5, 0.0]], elbo=-1.0 - number)
     by_elbo = [one.title for one in traversals(study, store, survey(study, store))]
     assert [title.split(": ")[1] for title in by_elbo] == [
         f"ELBO -1.000 ({models[0].id[:6]})",
