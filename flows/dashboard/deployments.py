@@ -75,7 +75,7 @@ def _study(form: StudyForm, limits: Limits) -> str:
         if opened.finished:
             renewed_report(opened.study, store)
             run = StudyRun(opened.study, store, opened.states)
-            with kept_updated(DashboardPage(run, opened.study, store, limits.report(store))):
+            with kept_updated(DashboardPage(run, limits.report(store))):
                 pass
         else:
             troubles = study_flow.fn(
