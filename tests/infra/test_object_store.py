@@ -191,7 +191,7 @@ def test_a_uri_without_a_bucket_is_refused():
         Store("s3://")
 
 
-def test_a_missing_bucket_is_told_in_a_line():
+def test_a_missing_bucket_is_one_line():
     store = Store("s3://nowhere/x")
     assert "bucket" in refused(store).lower()
     assert store.names() == [] and not store.exists("study.json")
@@ -203,7 +203,7 @@ def test_an_endpoint_without_a_server_is_given_up_soon(monkeypatch):
     assert "NETWORK_CONNECTION" in refused(Store("s3://studies/x"))
 
 
-def test_a_key_that_is_not_known_is_told_in_a_line(store, server):
+def test_an_unknown_key_is_one_line(store, server):
     ask(f"{server}/moto-api/reset-auth", "POST", b"0")  # from now on keys are checked
     try:
         assert "ACCESS_DENIED" in refused(store)

@@ -15,7 +15,7 @@ from infra.prefect_server import api_of, check_free, is_loopback, prefect_api
 from tests.processes import all_end, descendants, wait_until
 
 
-def test_a_port_that_is_taken_is_told() -> None:
+def test_a_port_that_is_taken_is_refused() -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -26,7 +26,7 @@ def test_a_port_that_is_taken_is_told() -> None:
 
 
 @pytest.mark.parametrize("host", ["203.0.113.7", "no-such-host.invalid"])
-def test_a_host_that_is_not_this_machine_is_told(host: str) -> None:
+def test_a_host_that_is_not_this_machine_is_refused(host: str) -> None:
     with pytest.raises(WrongInput, match="--host: found"):
         check_free(host, 0, "--port")
 
@@ -59,7 +59,7 @@ class Refuses(BaseHTTPRequestHandler):
         pass
 
 
-def test_a_server_that_is_not_there_is_told_in_a_line() -> None:
+def test_a_server_that_does_not_answer_is_one_line() -> None:
     from prefect.settings import PREFECT_API_URL, temporary_settings
 
     with HTTPServer(("127.0.0.1", 0), Refuses) as server:

@@ -117,7 +117,7 @@ def test_only_so_many_calls_are_submitted_at_once(workers: Workers, tmp_path: Pa
     assert sorted(number for (number, _), _ in calls) == list(range(100))
 
 
-def test_the_lowest_rank_is_next_whoever_asked_first(workers: Workers) -> None:
+def test_the_lowest_rank_is_next_in_whatever_order_they_were_added(workers: Workers) -> None:
     order: list[int] = []
     blocked, added = threading.Event(), threading.Event()
 
@@ -364,8 +364,8 @@ def test_a_cluster_that_was_found_is_watched_as_one_that_was_named() -> None:
         driver = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
         assert driver.stdout and driver.stdout.readline() == "42\n"
         cluster.kill()
-        said, _ = driver.communicate(timeout=120)
-        assert said.startswith(f"--ray: found {cluster.address}, which does not answer any more")
+        output, _ = driver.communicate(timeout=120)
+        assert output.startswith(f"--ray: found {cluster.address}, which does not answer any more")
     finally:
         cluster.kill()
         shutil.rmtree(folder, ignore_errors=True)

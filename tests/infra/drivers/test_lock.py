@@ -306,7 +306,7 @@ def refuse(*_: object) -> None:
     raise OSError(errno.EROFS, "Read-only file system")
 
 
-def test_a_driver_whose_record_is_gone_is_told_and_claims_nothing_more(store):
+def test_a_driver_whose_record_is_gone_ends_and_claims_nothing_more(store):
     called = threading.Event()
     with driver_lock(store, beat_seconds=0.01) as lock:
         assert lock.claim("models-a")
