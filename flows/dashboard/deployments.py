@@ -75,7 +75,7 @@ def _study(form: StudyForm, limits: Limits) -> str:
         if opened.finished:
             renewed_report(opened.study, store)
             run = StudyRun(opened.study, store, opened.states)
-            with kept_updated(DashboardPage(run, limits.report(store))):
+            with kept_updated(DashboardPage(run, limits.report_address(store))):
                 pass
         else:
             troubles = study_flow.fn(
@@ -83,7 +83,7 @@ def _study(form: StudyForm, limits: Limits) -> str:
                 opened,
                 limits.ray,
                 limits.workers_for(form.workers),
-                report_address=limits.report(store),
+                report_address=limits.report_address(store),
             )
     for trouble in troubles:
         get_run_logger().warning(trouble)
@@ -109,8 +109,8 @@ def _report(form: ReportForm, limits: Limits) -> str:
     study = stored_study(store)
     store.prepare()
     path = renewed_report(study, store)
-    show_report(artifacts_of_this_run(), store, limits.report(store))
-    return f"Report: {limits.report(store) or path}"
+    show_report(artifacts_of_this_run(), store, limits.report_address(store))
+    return f"Report: {limits.report_address(store) or path}"
 
 
 def _final_state(run: Callable[[], str]) -> Any:

@@ -229,9 +229,9 @@ def test_the_servers_settings_reach_its_runs(monkeypatch: pytest.MonkeyPatch) ->
 def test_the_report_has_an_address_only_where_it_is_served(tmp_path: Path) -> None:
     limits = Limits(studies=str(tmp_path), reports="http://127.0.0.1:4201")
     address = "http://127.0.0.1:4201/mine/report/index.html"
-    assert limits.report(Store(tmp_path / "mine")) == address
-    assert limits.report(Store(tmp_path / "deep" / "mine")) is None
-    assert Limits(studies=str(tmp_path)).report(Store(tmp_path / "mine")) is None
+    assert limits.report_address(Store(tmp_path / "mine")) == address
+    assert limits.report_address(Store(tmp_path / "deep" / "mine")) is None
+    assert Limits(studies=str(tmp_path)).report_address(Store(tmp_path / "mine")) is None
 
 
 def test_a_ranking_asks_for_what_is_filled_in() -> None:
