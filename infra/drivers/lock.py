@@ -114,7 +114,7 @@ class DriverLock:
         self._heartbeats.start()
 
     def leave(self) -> None:
-        """Remove record and claims; what cannot be removed looks dead to others."""
+        """Remove record and claims; a record that cannot be removed looks like a dead driver's."""
         self._leaving.set()
         if self._heartbeats.is_alive():
             self._heartbeats.join(timeout=self.beat_seconds)
@@ -124,8 +124,8 @@ class DriverLock:
         with suppress(OSError):
             claims.remove_driver(self.store, self.me.id)
             self.store.remove(*record(self.me.id))
-        if self._lock_file:
             lock_file(self.me.id).unlink(missing_ok=True)
+        if self._lock_file:
             self._lock_file.close()
 
     def _register(self, join: bool) -> list[Driver]:

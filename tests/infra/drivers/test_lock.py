@@ -153,6 +153,14 @@ def test_leaving_by_an_exception_leaves_no_record_and_no_claim(store):
     assert not lock_file(lock.me.id).exists()
 
 
+def test_a_record_that_could_not_be_removed_is_a_dead_drivers(store, monkeypatch):
+    with monkeypatch.context() as broken, driver_lock(store):
+        broken.setattr(Store, "remove", refuse)
+    assert len(store.names(DRIVERS)) == 1
+    with driver_lock(store, say=silent, sleep=pytest.fail) as lock:
+        assert store.names(DRIVERS) == [f"{lock.me.id}.json"]
+
+
 def test_of_two_that_start_at_once_one_wins_each_time(start):
     pair = [start(RACE), start(RACE)]
     assert [line(process) for process in pair] == ["ready"] * 2
