@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from metrics.base.arrays import BadArray, Factors, numbers, whole_numbers
 from metrics.base.inputs import Inputs, Pairs, Score
-from metrics.factor_vae import calibrated, per_factor
+from metrics.base.votes import calibrated, per_factor
 
 NEEDS = frozenset({"pairs"})
 

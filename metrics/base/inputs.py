@@ -76,8 +76,6 @@ class Inputs:
     trees: Kind = "presorted"
     tree_seed: int = 0
     impossible: Mapping[str, str] = field(default_factory=dict)  # a kind of groups, and why
-    # (latents, factors), by metric: what evaluate() learned, for a picture that fits nothing again
-    matrices: dict[str, NDArray[np.float64]] = field(default_factory=dict)
 
     def groups(self) -> tuple[Groups, Groups]:
         """The training and the test groups, for metrics that need "groups"."""
@@ -138,6 +136,12 @@ class Inputs:
     def boosted(self) -> list[Classifier]:
         """Boosted trees that tell each factor from the codes: learned once for all metrics."""
         return learn(*check(self.codes, self.factors), self.trees, self.tree_seed)
+
+    @cached_property
+    def matrices(self) -> dict[str, NDArray[np.float64]]:
+        """By metric, (latents, factors): what its evaluate() learned from these inputs and put
+        here, for a picture that fits nothing again."""
+        return {}
 
 
 def _points_by_value(name: str, codes: Codes, latents: int) -> Codes:
