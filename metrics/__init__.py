@@ -7,6 +7,14 @@ module imports nothing heavy, so that a command line may list the metrics withou
 from dataclasses import dataclass
 from typing import Literal
 
+INFORMATIVE_KL = 0.01  # nats; Duan et al. 2020, equation 3: latents with more are informative
+HEADLINE = "score"  # the part that holds a metric's one number of a model, without a factor
+
+
+def is_headline(part: str, factor: object) -> bool:
+    return part == HEADLINE and factor is None
+
+
 Better = Literal["more", "less", "neither"]
 Kind = Literal["disentanglement", "task", "unsupervised"]
 

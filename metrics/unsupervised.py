@@ -21,13 +21,13 @@ with 10,000. Latents that determine each other give a large total correlation, n
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from metrics import INFORMATIVE_KL
 from metrics.base import gaussians
 from metrics.base.arrays import BadArray, numbers
 from metrics.base.information import discretise, mutual_information
 from metrics.base.inputs import BINS, Inputs, Score
 
 NEEDS = frozenset({"posterior"})
-INFORMATIVE = 0.01  # nats
 
 
 def unsupervised(
@@ -61,7 +61,7 @@ def unsupervised(
             Score("mutual_information_sampled", pairwise_information(sampled)),
             Score("kl", float(kl.sum())),
             *(Score(f"kl latent {latent}", value) for latent, value in enumerate(kl.tolist())),
-            Score("informative_latents", float((kl > INFORMATIVE).sum())),
+            Score("informative_latents", float((kl > INFORMATIVE_KL).sum())),
         ]
     if reconstruction is not None:
         loss = float(_of_same_points("reconstruction", reconstruction, mean[:, 0]).mean())

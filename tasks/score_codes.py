@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from metrics import HEADLINE
 from metrics.base.arrays import BadArray, Codes, Factors
 from metrics.base.inputs import INTERVENED, Inputs, Score
 from metrics.base.predictors import SEEDS
@@ -35,7 +36,7 @@ def scores_of(inputs: Inputs, names: Sequence[str], seed: int) -> Iterator[Resul
         try:
             yield Result(name, evaluate(name, inputs, stream("score", name, seed)))
         except ValueError as error:
-            yield Result(name, [Score("score", math.nan)], " ".join(str(error).split()))
+            yield Result(name, [Score(HEADLINE, math.nan)], " ".join(str(error).split()))
 
 
 def split_inputs(own: OwnCodes, names: Sequence[str], seed: int) -> Inputs:

@@ -61,7 +61,11 @@ def score_file(
     if json:
         print(jsonlib.dumps(rows, indent=2))
     else:
-        shown = rows if parts else [row for row in rows if row["part"] == "score"]
+        shown = (
+            rows
+            if parts
+            else [row for row in rows if metrics.is_headline(row["part"], row["factor"])]
+        )
         print(_table(shown, repeat))
         if len(shown) < len(rows):
             print(f"{len(rows) - len(shown)} parts of these scores: --parts, --json or --out FILE")

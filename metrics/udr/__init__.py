@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics import SIMILARITIES
+from metrics import INFORMATIVE_KL, SIMILARITIES
 from metrics.base.arrays import BadArray, numbers
 from metrics.udr.moments import Flags, Matrix, Moments, Prepared, kind, prepare
 
@@ -54,7 +54,7 @@ def pairwise(
     codes: ArrayLike,
     kl: ArrayLike | None = None,
     similarity: str = "lasso",
-    threshold: float = 0.01,
+    threshold: float = INFORMATIVE_KL,
 ) -> Pairs:
     """Compare every model with every other; codes (models, points, latents), kl (models, latents).
 
