@@ -11,7 +11,7 @@ from infra.store import Store
 from metrics import INFORMATIVE_KL
 from models.representation import traversed
 from tasks.study.model import Model
-from tasks.train import load_model
+from tasks.weights import load_model
 
 FRAMES = 16  # from one end to the other; the way back shows them again
 ACROSS = 5  # latents in a row

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from data.base import hdf5, npy
 from data.base.reading import reading
-from data.own import hdf5, npy
 from infra.errors import WrongInput
 from metrics.base.arrays import BadArray, numbers, whole_numbers
 

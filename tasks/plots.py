@@ -21,7 +21,8 @@ from infra.errors import WrongInput
 from metrics.base.information import entropy
 from metrics.base.inputs import Inputs
 from metrics.udr import similarity_matrix
-from tasks.report.words import method_name, symbol
+from tasks.best import best_and_worst
+from tasks.words import method_name, symbol
 
 ACROSS = 3  # matrices in a row
 GAP = 0.8  # between two methods, in widths of a strength
@@ -113,11 +114,11 @@ def extremes(
     compared = scores.copy()
     np.fill_diagonal(compared, np.nan)
     compared[[i for i, dead in enumerate(collapsed) if dead]] = np.nan
-    order = sorted(((udr[i] or 0.0, -i) for i in alive if udr[i] is not None), reverse=True)
-    if not order:
-        return []
-    ends = [("best", -order[0][1])] + ([("worst", -order[-1][1])] if len(order) > 1 else [])
-    return [(title, model, int(np.nanargmax(compared[:, model]))) for title, model in ends]
+    ends = best_and_worst({"place": place, "udr": udr[place]} for place in alive)
+    return [
+        (title, row["place"], int(np.nanargmax(compared[:, row["place"]])))
+        for title, row in zip(("best", "worst"), ends, strict=False)
+    ]
 
 
 def agreement(

@@ -1,4 +1,4 @@
-"""An experiment as the review draws them: settings across, scores up, a line per metric."""
+"""A picture of an experiment, as in the review: settings across, scores up, one line per metric."""
 
 from __future__ import annotations
 
