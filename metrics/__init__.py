@@ -1,7 +1,10 @@
 """Scores of a representation: functions of arrays, one file per metric.
 
-Adding a metric is one file, metrics/NAME.py with NEEDS and evaluate(), and one line here. This
-module imports nothing heavy, so that a command line may list the metrics without waiting for numpy.
+Adding a metric is one file, metrics/NAME.py with NEEDS and evaluate(), and one line in METRICS. A
+similarity likewise: metrics/udr/NAME.py and one line in SIMILARITIES.
+
+This module imports nothing heavy, so that a command line may list the metrics without waiting for
+numpy.
 """
 
 from dataclasses import dataclass
@@ -21,7 +24,7 @@ Kind = Literal["disentanglement", "task", "unsupervised"]
 
 @dataclass(frozen=True)
 class Metric:
-    """What is to be said of a metric: `better` says which values of its headline are good."""
+    """The facts of a metric; `better` is which values of its headline are good."""
 
     title: str
     paper: str  # a key of tasks.citations.PAPERS

@@ -88,7 +88,7 @@ def split_inputs(own: OwnCodes, names: Sequence[str], seed: int) -> Inputs:
 def _interventions(whole: Rows, test: Rows, seed: int) -> tuple[Codes, ...]:
     """Drawn from the test rows; from all rows if those lack a value or the rows to set it in.
 
-    Of all rows trees have learned two thirds, so that predictions look fairer than on new ones.
+    Trees have learned two thirds of all rows, so that predictions there are fairer than elsewhere.
     """
     names = ("score", "interventions", seed)
     columns = zip(test[1].T, whole[1].T, strict=True)
