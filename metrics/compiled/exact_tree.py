@@ -298,7 +298,7 @@ def _newton(
 
 @compiled()
 def _find_leaves(columns: Columns, place: int, trees: Tree, leaf: NDArray[np.uint8]) -> None:
-    """Every row's leaf. A row is compared with all seven thresholds: no branch, many rows at once."""
+    """Every row's leaf. A row is compared with all seven thresholds: no branch, many at once."""
     by, thresholds = trees.columns[place], trees.thresholds[place]
     c0, c1, c2 = columns[by[0]], columns[by[1]], columns[by[2]]
     c3, c4 = columns[by[3]], columns[by[4]]

@@ -371,19 +371,16 @@ def test_invariances_are_as_declared(name):
         transform: score(name, changed(codes), GRID) == pytest.approx(before, abs=1e-9)
         for transform, changed in TRANSFORMS.items()
     }
-    assert unchanged == {
-        transform: getattr(PROPERTIES[name], transform) for transform in TRANSFORMS
-    }
+    declared = {transform: getattr(PROPERTIES[name], transform) for transform in TRANSFORMS}
+    assert unchanged == declared
 
 
 @pytest.mark.parametrize("name", METRICS)
 def test_scores_of_known_representations_are_as_declared(name):
     outside = {}
     for scene, drawn in SCENES.items():
-        value, (low, high) = (
-            score(name, *drawn(np.random.default_rng(0))),
-            getattr(PROPERTIES[name], scene),
-        )
+        value = score(name, *drawn(np.random.default_rng(0)))
+        low, high = getattr(PROPERTIES[name], scene)
         if not low - 1e-9 <= value <= high + 1e-9:
             outside[scene] = value
     assert outside == {}
