@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from infra.errors import WrongInput
+from infra.errors import RUN_AGAIN, WrongInput
 from infra.runtime import ASKED_ONCE, BLAS_KERNELS, LOOPBACK_ONLY, WORKER, cores
 
 OBJECT_STORE_BYTES = 150 * 2**20  # arrays never travel through Ray: ids and paths do
@@ -234,7 +234,7 @@ class Workers:
                 unanswered += 1
         if unanswered == LOOKS:
             found = f"{self.cluster}, which does not answer any more"
-            accepted = "a Ray cluster that runs; the same command goes on"
+            accepted = f"a running Ray cluster. {RUN_AGAIN}"
             self._tell(WrongInput("--ray", found, accepted))
             self.stop()
 

@@ -32,7 +32,7 @@ from tasks.weights import load_model
 COLUMNS = ("metric", "part", "factor", "value", "reason", "seconds", "stream")
 Codes = NDArray[np.float32]
 Show: TypeAlias = Callable[[Any], NDArray[np.float32]]
-IMAGES_AT_ONCE = 8192  # drawn, encoded and dropped together, so that memory stays bounded
+IMAGES_AT_ONCE = 8192  # drawn and encoded together: this bounds the memory
 
 
 def score_model(store: Store, study: Study, model: Model) -> str:
@@ -64,32 +64,36 @@ def _rows(
         scores, reason = _evaluated(name, inputs if name in possible else None, model)
         seconds = time.perf_counter() - began
         for score in scores:
-            factor = None if score.factor is None else data_set.factor_names[score.factor]
-            value: float | None = score.value
-            why = reason
-            if not math.isfinite(score.value):
-                value, why = None, reason or f"it comes out as {score.value}"
-            values = (name, score.part, factor, value, why, seconds, f"{model.id} {name}")
-            for column, entry in zip(COLUMNS, values, strict=True):
-                rows[column].append(entry)
+            finite = math.isfinite(score.value)
+            row = {
+                "metric": name,
+                "part": score.part,
+                "factor": None if score.factor is None else data_set.factor_names[score.factor],
+                "value": score.value if finite else None,
+                "reason": reason if finite else reason or f"it comes out as {score.value}",
+                "seconds": seconds,
+                "stream": f"{model.id} {name}",
+            }
+            for column in COLUMNS:
+                rows[column].append(row[column])
     return rows
 
 
 def _evaluated(name: str, inputs: Inputs | None, model: Model) -> tuple[list[Score], str]:
     """A metric's scores; or its headline without a value, and the reason why there is none."""
-    nothing = [Score(HEADLINE, math.nan)]
+    no_value = [Score(HEADLINE, math.nan)]
     if inputs is None:
-        return nothing, "the pictures have no factors"
+        return no_value, "the pictures have no factors"
     try:
         return evaluate(name, inputs, stream(model.id, name)), ""
     except ValueError as error:
-        return nothing, " ".join(str(error).split())
+        return no_value, " ".join(str(error).split())
 
 
 def prepare_inputs(vae: VAE, data_set: DataSet, model: Model, settings: Metrics) -> Inputs:
-    """Codes of i.i.d. rows and of all kinds of groups, as far as the metrics need them.
+    """Codes of i.i.d. rows and of all kinds of groups that the metrics need.
 
-    Every input has a stream of its own, so that adding a metric changes no number of another.
+    Every input has its own random stream, so adding a metric changes no number of another.
     Pictures without factors give rows without columns, and no groups.
     """
     wanted = needs(settings.names)
@@ -116,41 +120,41 @@ def prepare_inputs(vae: VAE, data_set: DataSet, model: Model, settings: Metrics)
         "pairs": pairs,
         "variations": variations,
     }
-    given: dict[str, Any] = {}
+    drawn: dict[str, Any] = {}
     impossible: dict[str, str] = {}
     for kind, draw in kinds.items():
         if kind in wanted:
             try:
-                given[f"train_{kind}"] = draw(points, f"train {kind}")
-                given[f"test_{kind}"] = draw(test_points, f"test {kind}")
-            except ValueError as error:  # a table of one's own may lack the rows
+                drawn[f"train_{kind}"] = draw(points, f"train {kind}")
+                drawn[f"test_{kind}"] = draw(test_points, f"test {kind}")
+            except ValueError as error:  # the user's own table may lack the rows
                 impossible[kind] = str(error)
     if "interventions" in wanted:
         draws = stream(model.id, "interventions")
         try:
-            shown = data_set.sample_interventions(INTERVENED, draws)
-            given["interventions"] = tuple(codes_of(factors, draws) for factors in shown)
+            intervened = data_set.sample_interventions(INTERVENED, draws)
+            drawn["interventions"] = tuple(codes_of(factors, draws) for factors in intervened)
         except ValueError as error:
             impossible["interventions"] = str(error)
     if "test_table" in wanted:
         draws = stream(model.id, "test table")
-        given["test_factors"] = data_set.sample(test_points, draws)
-        given["test_codes"] = codes_of(given["test_factors"], draws)
+        drawn["test_factors"] = data_set.sample(test_points, draws)
+        drawn["test_codes"] = codes_of(drawn["test_factors"], draws)
     draws = stream(model.id, "table")
     factors = data_set.sample(points, draws)
     if "posterior" in wanted:
         noise = stream(model.id, "posterior")
-        codes, given["logvar"], given["reconstruction"] = codes_of.posteriors(factors, draws, noise)
+        codes, drawn["logvar"], drawn["reconstruction"] = codes_of.posteriors(factors, draws, noise)
     else:
         codes = codes_of(factors, draws)
     seed = int(stream(model.id, "trees").integers(SEEDS))
     return Inputs(
-        codes, factors, trees=settings.trees, tree_seed=seed, impossible=impossible, **given
+        codes, factors, trees=settings.trees, tree_seed=seed, impossible=impossible, **drawn
     )
 
 
 class CodesOf:
-    """A model's codes of points: each picture is encoded once if there are fewer than are read."""
+    """A model's codes of points. Each picture is encoded once where more are read than exist."""
 
     def __init__(self, vae: VAE, data_set: DataSet, wanted: int) -> None:
         self.vae, self.data_set = vae, data_set
@@ -167,13 +171,13 @@ class CodesOf:
     def posteriors(
         self, factors: NDArray[np.int64], draws: np.random.Generator, noise: np.random.Generator
     ) -> tuple[Codes, Codes, NDArray[np.float64]]:
-        """The same codes, log-variances, and the loss of each picture from one sample of both.
+        """The same codes, log-variances, and each picture's loss from one sample of both.
 
-        Pictures are encoded again where codes are known: they have to be shown again anyway.
+        Pictures are encoded again where codes are known, as their loss needs the picture anyway.
         """
         points, show = self._pictures(factors, draws)
         parts = []
-        for images in _shown(show, points):
+        for images in _batches(show, points):
             mean, logvar = encode(self.vae, images)
             drawn = sample(mean, logvar, noise).astype(np.float32)
             parts.append((mean, logvar, reconstruction_losses(self.vae, images, drawn)))
@@ -183,16 +187,16 @@ class CodesOf:
     def _pictures(
         self, factors: NDArray[np.int64], draws: np.random.Generator
     ) -> tuple[NDArray[Any], Show]:
-        """Where codes are known, the numbers of pictures, else the points; and what shows them."""
+        """The numbers of pictures where codes are known, else the points; and what draws them."""
         if self.known is not None and isinstance(self.data_set, Finite):
             return self.data_set.places(factors, draws), self.data_set.show
         return factors, lambda part: self.data_set.images(part, draws)
 
 
 def _encoded(vae: VAE, show: Show, points: NDArray[Any]) -> Codes:
-    return np.concatenate([encode(vae, images)[0] for images in _shown(show, points)])
+    return np.concatenate([encode(vae, images)[0] for images in _batches(show, points)])
 
 
-def _shown(show: Show, points: NDArray[Any]) -> Iterator[NDArray[np.float32]]:
+def _batches(show: Show, points: NDArray[Any]) -> Iterator[NDArray[np.float32]]:
     for i in range(0, len(points), IMAGES_AT_ONCE):
         yield show(points[i : i + IMAGES_AT_ONCE])

@@ -12,6 +12,7 @@ import metrics
 from flows.commands.bar import bar
 from flows.commands.text import table
 from infra.errors import WrongInput, one_of
+from infra.new_file import new_file, writing_new
 
 Rows = list[dict[str, Any]]
 
@@ -38,9 +39,9 @@ def score_file(
         raise WrongInput("--repeat", repeat, "a number from 1")
     if seed < 0:
         raise WrongInput("--seed", seed, "a number from 0")
-    for field, target in (("--out", out), ("--plot", plot)):
-        if target is not None and target.exists():
-            raise WrongInput(field, str(target), "a file that does not exist yet")
+    for option, target in (("--out", out), ("--plot", plot)):
+        if target is not None:
+            new_file(target, option)
     own = read_codes(file)
     with naming_file(file):
         inputs = split_inputs(own, names, seed)
@@ -121,12 +122,5 @@ def _write(target: Path, rows: Rows) -> None:
         if name == "factor":
             values = [None if value is None else str(value) for value in values]
         columns[name] = pa.array(values, kinds.get(name, pa.string()))
-    partial = target.with_name(f".{target.name}.partial")
-    try:
+    with writing_new(target, "--out") as partial:
         pq.write_table(pa.table(columns), partial)
-        partial.rename(target)
-    except OSError as error:
-        found = f"{target} ({error.strerror or error})"
-        raise WrongInput("--out", found, "a place with room to write") from None
-    finally:
-        partial.unlink(missing_ok=True)

@@ -15,15 +15,12 @@ from metrics.base.inputs import Score
 from metrics.evaluate import evaluate
 from tasks.score import prepare_inputs, score_model
 from tasks.streams import stream
-from tasks.study.model import Model
 from tasks.study.spec import DataChoice, Metrics, Study, images_per_model
+from tests.tasks.made_models import changed
 
 SETTINGS = Metrics(points=400, test_points=150, group_size=8)
 DATA = DataChoice(name="made_up", images="made_up.npz")
-MODEL = Model(
-    *("made_up", "user", "beta_vae", 4.0, 0, "paper", 4, 50, 4),
-    *(1e-3, 0.9, 0.999, 1e-8, "float32"),
-)
+MODEL = changed(data="made_up", source="user", latents=4)
 
 
 @dataclass(frozen=True)
