@@ -17,6 +17,7 @@ import models
 from data.base.protocol import DataSet
 from infra.files import no_room
 from infra.store import Store
+from metrics import INFORMATIVE_KL
 from models.architecture import VAE
 from models.representation import encode, reconstructions, traversal, unsupervised
 from models.training import CurvePoint, Diverged, Training, fit
@@ -88,7 +89,7 @@ class _Attempt:
         store.write_part("representations", model.id, {**model.keys, **codes}, lasting=True)
         curve = dict(zip(CurvePoint._fields, zip(*training.curve, strict=True), strict=True))
         store.write_part("curves", model.id, {**model.keys, **curve}, lasting=True)
-        order, strip = traversal(vae, mean[0], kl)
+        order, strip = traversal(vae, mean[0], kl, INFORMATIVE_KL)
         pictures = {
             "kind": ["traversal", "reconstruction"],
             "order": [order, []],

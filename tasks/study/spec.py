@@ -117,7 +117,7 @@ class Udr(Settings):
     pools: tuple[Pool, ...] = ("cell", "method")
     p: Positive | None = None
     seeds_per_cell: Positive | None = None  # in the pools method and data; the paper's A2A: 10
-    kl_threshold: Annotated[float, Field(ge=0)] = 0.01
+    kl_threshold: Annotated[float, Field(ge=0)] = metrics.INFORMATIVE_KL
 
     @field_validator("similarities")
     @classmethod
