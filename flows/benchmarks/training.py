@@ -52,7 +52,8 @@ def _overhead(turns: int) -> Row:
 def _ours(method: str, channels: int, precision: str) -> None:
     from models import build_objective
     from models.architecture import VAE
-    from models.training import CHUNK, Recipe, Training, fit
+    from models.recipe import Recipe
+    from models.training import CHUNK, Training, fit
 
     array = pictures(channels)
 
@@ -78,9 +79,7 @@ def _ours(method: str, channels: int, precision: str) -> None:
                 raise SystemExit
             self.own, self.began = 0.0, time.perf_counter()
 
-    recipe = Recipe(
-        steps=10**6, learning_rate=1e-4, beta1=0.9, beta2=0.999, epsilon=1e-8, log_every=10**6
-    )
+    recipe = Recipe(steps=10**6, precision=precision)
     training: Timed = Timed(
         VAE(channels, LATENTS),
         build_objective(method, STRENGTH, LATENTS),
@@ -88,7 +87,7 @@ def _ours(method: str, channels: int, precision: str) -> None:
         batch,
         lambda step: torch.Generator().manual_seed(step),
         lambda _: training.turn(),
-        precision=precision,
+        log_every=10**6,
     )
     training.initialise(torch.Generator().manual_seed(0))
     fit(training)

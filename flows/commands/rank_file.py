@@ -9,8 +9,7 @@ from typing import Any
 
 from flows.commands.rank import Ranking
 from flows.commands.text import table
-
-THRESHOLD = 0.01  # a latent of larger KL is informative, as in the released code
+from metrics import INFORMATIVE_KL
 
 
 def rank_file(file: Path, asked: Ranking) -> int:
@@ -22,7 +21,7 @@ def rank_file(file: Path, asked: Ranking) -> int:
     own = read_models(file)
     similarity = asked.similarity or "lasso"
     with naming_file(file):
-        pairs = pairwise(own.codes, own.kl, similarity, THRESHOLD)
+        pairs = pairwise(own.codes, own.kl, similarity)
     collapsed = pairs.informative == 0
     draws = stream("udr", "file", similarity)
     udr, comparisons = aggregate(pairs.udr, collapsed, asked.p or None, draws)
@@ -77,7 +76,7 @@ def _draw(
     from tasks.plots import PlottedModel, agreement, draw_ranking, extremes
 
     informative = (
-        (own.codes != own.codes[:, :1]).any(axis=1) if own.kl is None else own.kl > THRESHOLD
+        (own.codes != own.codes[:, :1]).any(axis=1) if own.kl is None else own.kl > INFORMATIVE_KL
     )
     names = list(own.names or (f"model {i}" for i in range(len(models))))
     sides = list(zip(names, own.codes, informative, strict=True))

@@ -15,6 +15,7 @@ from flows.progress import Progress, shown
 from infra.errors import WrongInput, one_of
 from infra.store import Store
 from infra.workers import check_address, running_workers
+from metrics import is_headline
 from tasks.study.groups import groups_of
 from tasks.study.model import Model, cell_name
 from tasks.study.pair_parts import missing_parts
@@ -141,7 +142,7 @@ def _with_scores(store: Store, ranks: Rows) -> Rows:
     columns = ["model_id", "metric", "part", "factor", "value"]
     scores: dict[str, dict[str, float | None]] = {}
     for row in store.read("scores", columns, keys).to_pylist():
-        if row["part"] == "score" and row["factor"] is None:
+        if is_headline(row["part"], row["factor"]):
             scores.setdefault(row["model_id"], {})[row["metric"]] = row["value"]
     ordered = sorted(
         ranks, key=lambda row: (row["udr"] is None, -(row["udr"] or 0.0), row["model_id"])
