@@ -55,13 +55,14 @@ def listens_on(pid: int) -> set[str]:
     """The addresses on which a process accepts TCP connections; on Linux only."""
     addresses: set[str] = set()
     with suppress(OSError):  # the process has ended
-        files = {str(file.readlink()) for file in Path(f"/proc/{pid}/fd").iterdir()}
+        files = {os.path.realpath(file) for file in Path(f"/proc/{pid}/fd").iterdir()}
         for table in ("tcp", "tcp6"):
             for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
                 columns = line.split()
                 address, state, inode = columns[1].partition(":")[0], columns[3], columns[9]
-                if state == LISTENING and f"socket:[{inode}]" in files:
+                if state == LISTENING and f"/proc/{pid}/fd/socket:[{inode}]" in files:
                     raw = bytes.fromhex(address)  # words of 4 bytes, the last byte first
                     words = (raw[i : i + 4][::-1] for i in range(0, len(raw), 4))
-                    addresses.add(str(ipaddress.ip_address(b"".join(words))))
+                    ip = ipaddress.ip_address(b"".join(words))
+                    addresses.add(str(getattr(ip, "ipv4_mapped", None) or ip))
     return addresses
