@@ -12,15 +12,19 @@ error on a validation set. The paper counts splits; importance by impurity is th
 (Carbonneau et al. 2022, section 4.3.1) and scikit-learn's. Informativeness as there, and as the
 paper's NRMSE. Family: predictor. Property: modularity.
 
-Choices that the papers leave open: one training row in five, drawn at random, is the validation
-set; depths 1, 2, 4, 8 and 16 are tried; the forest is then grown on all training rows; all other
-settings are scikit-learn's defaults. Factors are taken as the numbers that stand for their values.
+Choices that the papers leave open:
+- One training row in five, drawn at random, is the validation set; depths 1, 2, 4, 8 and 16 are
+  tried; the forest is then grown on all training rows.
+- All other settings are scikit-learn's defaults.
+- Factors are taken as the numbers that stand for their values.
 
-Conventions: a dead latent is important for nothing. The importances for a factor sum to 1 however
-badly it is predicted, so that noise scores above 0, and a single latent, important for all alike,
-0. Equal latents share importance at random. Among depths with equal error the smallest counts.
-Which of several equally good splits a tree takes depends on the seed and on the order and sign of
-the latents, which change the score a little; their scale and shift do not.
+Conventions:
+- A dead latent is important for nothing. Equal latents share importance at random.
+- The importances for a factor sum to 1 however badly it is predicted, so that noise scores above 0,
+  and a single latent, important for all alike, 0.
+- Among depths with equal error the smallest counts.
+- Which of several equally good splits a tree takes depends on the seed and on the order and sign of
+  the latents, which change the score a little; their scale and shift do not.
 """
 
 import numpy as np
@@ -46,12 +50,13 @@ def dci_forest(
 
     `rng` draws one seed, the same for all forests, then the validation rows.
     """
-    fit = _forests(int(rng.integers(SEEDS)))
-    return regressor_scores(codes, factors, test_codes, test_factors, fit, rng)
+    learned = regressors(codes, factors, test_codes, test_factors, _forests(rng), rng)
+    return regressor_scores(learned)
 
 
-def _forests(seed: int) -> Fit:
+def _forests(rng: np.random.Generator) -> Fit:
     """Learns a factor with the depth that predicts it best on the rows that are held out."""
+    seed = int(rng.integers(SEEDS))
 
     def fit(
         codes: NDArray[np.float64], target: NDArray[np.float64], held_out: NDArray[np.bool_]
@@ -73,16 +78,12 @@ def _grow(
 
     forest = RandomForestRegressor(TREES, max_depth=depth, random_state=seed)
     forest.fit(codes, target)
-    # scikit-learn's own rounding can leave -1e-17 where a latent is never asked
+    # scikit-learn's own rounding can leave -1e-17 for a latent without splits
     return np.maximum(forest.feature_importances_, 0.0), forest.predict
-
-
-def matrix(inputs: Inputs, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Every latent's importance for every factor, as `evaluate` finds it: (latents, factors)."""
-    fit = _forests(int(rng.integers(SEEDS)))
-    return regressors(inputs.codes, inputs.factors, *inputs.test_table(), fit, rng)[0]
 
 
 def evaluate(inputs: Inputs, rng: np.random.Generator) -> list[Score]:
     """Draws one seed and the validation rows."""
-    return dci_forest(inputs.codes, inputs.factors, *inputs.test_table(), rng=rng)
+    learned = regressors(inputs.codes, inputs.factors, *inputs.test_table(), _forests(rng), rng)
+    inputs.matrices["dci_forest"] = learned.importance
+    return regressor_scores(learned)

@@ -2,20 +2,22 @@
 
 For every factor and every latent, a linear support vector machine learns the factor from that
 latent alone; its accuracy on the test rows is the latent's score. A factor's gap is the best
-latent's accuracy minus the runner-up's; the score is the mean over factors. Near 1 where each
-factor is told by one latent alone, 0 where two latents tell it equally well.
+latent's accuracy minus the runner-up's; the score is the mean over factors. Near 1 where one latent
+alone predicts each factor, 0 where two latents predict it equally well.
 
 Paper: Kumar et al. 2018, "Variational inference of disentangled latent concepts from unlabeled
 observations", for discrete factors as in Locatello et al. 2019, appendix C, and its released code:
 C = 0.01, classes weighted by the inverse of how often they occur, squared hinge loss, one versus
 the rest; trained on 10,000 rows, tested on 5,000. Family: predictor. Property: compactness.
 
-Conventions: a factor with one training value leaves nothing to learn; its gap is 0 and it counts in
-the mean. A value that is absent from training is never predicted, one absent from the test is not
-asked for. A single latent's runner-up is one that is 0 everywhere. Constant latents are classified
-like any other, as in the released code. Latents are not standardised, as in the released code, so
-that the score depends on their scale and shift; one with training values beyond 1e6 in size is
-divided down to that size, as the solver fails far beyond.
+Conventions:
+- A factor with one training value leaves nothing to learn; its gap is 0 and it counts in the mean.
+- A value that is absent from training is never predicted; one absent from the test counts nowhere.
+- A single latent's runner-up is one that is 0 everywhere.
+- Constant latents are classified like any other, as in the released code.
+- Latents are not standardised, as in the released code, so that the score depends on their scale
+  and shift; one with training values beyond 1e6 in size is divided down to that size, as the solver
+  fails far beyond.
 """
 
 import numpy as np
@@ -37,13 +39,16 @@ def sap(
     penalty: float = 0.01,
 ) -> list[Score]:
     """The mean gap ("score"), and every factor's gap ("gap") and best accuracy ("accuracy")."""
-    told = accuracies(codes, factors, test_codes, test_factors, seed, penalty)
-    second, best = np.sort(told, axis=0)[-2:].tolist()
+    return _gaps(accuracies(codes, factors, test_codes, test_factors, seed, penalty))
+
+
+def _gaps(accuracy: NDArray[np.float64]) -> list[Score]:
+    second, best = np.sort(accuracy, axis=0)[-2:].tolist()
     gaps = [first - other for first, other in zip(best, second, strict=True)]
     return [
         Score("score", float(np.mean(gaps))),
         *(Score("gap", gap, factor) for factor, gap in enumerate(gaps)),
-        *(Score("accuracy", accuracy, factor) for factor, accuracy in enumerate(best)),
+        *(Score("accuracy", share, factor) for factor, share in enumerate(best)),
     ]
 
 
@@ -55,9 +60,9 @@ def accuracies(
     seed: int = 0,
     penalty: float = 0.01,
 ) -> NDArray[np.float64]:
-    """How well each latent alone tells each factor of the test rows: (latents, factors).
+    """How well each latent alone predicts each factor of the test rows: (latents, factors).
 
-    A single latent has one that is 0 everywhere beside it.
+    A single latent comes with a second that is 0 everywhere.
     """
     tables = check_tables(codes, factors, test_codes, test_factors)
     shrink = np.maximum(np.abs(tables.codes).max(axis=0) / LARGE, 1.0)
@@ -97,15 +102,9 @@ def _accuracy(
     return float((machine.predict(test_latent[:, None]) == test_factor).mean())
 
 
-def matrix(inputs: Inputs, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Every latent's accuracy for every factor, as `evaluate` finds it: (latents, factors)."""
-    told = accuracies(
-        inputs.codes, inputs.factors, *inputs.test_table(), seed=int(rng.integers(SEEDS))
-    )
-    return told[: inputs.codes.shape[1]]
-
-
 def evaluate(inputs: Inputs, rng: np.random.Generator) -> list[Score]:
     """Draws one seed, the same for all classifiers."""
     seed = int(rng.integers(SEEDS))
-    return sap(inputs.codes, inputs.factors, *inputs.test_table(), seed=seed)
+    accuracy = accuracies(inputs.codes, inputs.factors, *inputs.test_table(), seed=seed)
+    inputs.matrices["sap"] = accuracy[: inputs.codes.shape[1]]
+    return _gaps(accuracy)

@@ -1,8 +1,9 @@
-"""What an optimiser step costs as the application takes it, against a plain eager loop.
+"""What an optimiser step costs in a worker, against a plain eager loop.
 
-Ours is Training under Lightning's Trainer in the environment of a worker; the baseline is in
-plain.py, on one thread and with the system's own allocator. `size` is the number of turns; a turn
-is one chunk of ours and half as many steps of the baseline.
+- Ours: Training under Lightning's Trainer, in the environment of a worker.
+- Baseline: plain.py, on one thread and with the system's own allocator.
+
+A turn is one chunk of ours and half as many steps of the baseline; `size` is the number of turns.
 """
 
 from __future__ import annotations
@@ -42,16 +43,17 @@ def measure(size: int | None = None) -> list[Row]:
 
 def _overhead(turns: int) -> Row:
     """What a step under the Trainer takes beyond `optimise`, both timed in the same steps."""
-    (said,) = take_turns([Side(MODULE, ["ours", "beta_vae", "1", "float32"], worker=True)], turns)
-    added = 1e3 * statistics.median(step - own for step, own in said)
-    aim = 1e3 * 0.01 * statistics.median(step for step, _ in said)
+    (times,) = take_turns([Side(MODULE, ["ours", "beta_vae", "1", "float32"], worker=True)], turns)
+    added = 1e3 * statistics.median(step - own for step, own in times)
+    aim = 1e3 * 0.01 * statistics.median(step for step, _ in times)
     return Row("Trainer's overhead", added, aim, "ms", aim / added, "a step, against 1% of a step")
 
 
 def _ours(method: str, channels: int, precision: str) -> None:
     from models import build_objective
     from models.architecture import VAE
-    from models.training import CHUNK, Recipe, Training, fit
+    from models.recipe import Recipe
+    from models.training import CHUNK, Training, fit
 
     array = pictures(channels)
 
@@ -61,7 +63,7 @@ def _ours(method: str, channels: int, precision: str) -> None:
         return images.contiguous(memory_format=torch.channels_last)
 
     class Timed(Training):
-        """Says after every chunk what a step took, and how much of it in `optimise`."""
+        """Prints after every chunk the seconds of a step, and of `optimise` in it."""
 
         own, began = 0.0, time.perf_counter()
 
@@ -77,7 +79,7 @@ def _ours(method: str, channels: int, precision: str) -> None:
                 raise SystemExit
             self.own, self.began = 0.0, time.perf_counter()
 
-    recipe = Recipe(10**6, 1e-4, 0.9, 0.999, 1e-8, 10**6)
+    recipe = Recipe(steps=10**6, precision=precision)
     training = Timed(
         VAE(channels, LATENTS),
         build_objective(method, STRENGTH, LATENTS),
@@ -85,7 +87,7 @@ def _ours(method: str, channels: int, precision: str) -> None:
         batch,
         lambda step: torch.Generator().manual_seed(step),
         Timed.turn,
-        precision=precision,
+        log_every=10**6,
     )
     training.initialise(torch.Generator().manual_seed(0))
     fit(training)

@@ -1,4 +1,4 @@
-"""`tolstoy score FILE`: every metric of anyone's codes and factors."""
+"""`tolstoy score FILE`: every metric of your own codes and factors."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import metrics
 from flows.commands.bar import bar
 from flows.commands.text import table
 from infra.errors import WrongInput, one_of
+from infra.new_file import new_file, writing_new
 
 Rows = list[dict[str, Any]]
 
@@ -28,7 +29,7 @@ def score_file(
 ) -> int:
     """Print the scores, with their parts or without, and write all of them to `out` and their
     matrices to `plot`."""
-    from tasks.own_codes import read_codes
+    from tasks.own import naming_file, read_codes
     from tasks.score_codes import scores_of, split_inputs
 
     for name in names:
@@ -38,33 +39,36 @@ def score_file(
         raise WrongInput("--repeat", repeat, "a number from 1")
     if seed < 0:
         raise WrongInput("--seed", seed, "a number from 0")
-    for field, target in (("--out", out), ("--plot", plot)):
-        if target is not None and target.exists():
-            raise WrongInput(field, str(target), "a file that does not exist yet")
+    for option, target in (("--out", out), ("--plot", plot)):
+        if target is not None:
+            new_file(target, option)
     own = read_codes(file)
-    seeds = range(seed, seed + repeat)
+    with naming_file(file):
+        inputs = split_inputs(own, names, seed)
     results = []
-    try:
-        with bar(file.name) as tell:
-            for result in scores_of(own, names, seeds):
+    with bar(file.name) as tell:
+        for number in range(repeat):
+            redrawn = split_inputs(own, names, seed + number) if number else inputs
+            for result in scores_of(redrawn, names, seed + number):
                 results.append(result)
                 tell(f"{result.metric} done", len(results) / (len(names) * repeat))
-    except ValueError as error:
-        raise WrongInput(file.name, str(error), "more rows") from None
     rows = _rows(results, own.factor_names)
     if out is not None:
         _write(out, rows)
     if plot is not None:
-        from tasks.matrices import draw_matrices
+        from tasks.plots import draw_matrices
 
-        draw_matrices(split_inputs(own, names, seed), names, own.factor_names, seed, plot)
+        draw_matrices(inputs, own.factor_names, plot)
     if json:
         print(jsonlib.dumps(rows, indent=2))
     else:
-        shown = rows if parts else [row for row in rows if row["part"] == "score"]
-        print(_table(shown, repeat))
-        if len(shown) < len(rows):
-            print(f"{len(rows) - len(shown)} parts of these scores: --parts, --json or --out FILE")
+        headlines = [row for row in rows if metrics.is_headline(row["part"], row["factor"])]
+        printed = rows if parts else headlines
+        print(_table(printed, repeat))
+        if len(printed) < len(rows):
+            print(
+                f"{len(rows) - len(printed)} parts of these scores: --parts, --json or --out FILE"
+            )
     return 0
 
 
@@ -78,15 +82,16 @@ def _rows(results: list[Any], factor_names: tuple[str, ...] | None) -> Rows:
             values.setdefault(key, []).append(score.value)
             if result.reason:
                 reasons[key] = result.reason
-    repeated = max((len(found) for found in values.values()), default=1) > 1
+    repeated = max((len(numbers) for numbers in values.values()), default=1) > 1
     rows: Rows = []
-    for (metric, part, factor), found in values.items():
+    for (metric, part, factor), numbers in values.items():
         named = factor_names[factor] if factor is not None and factor_names else factor
-        mean = statistics.fmean(found)
+        mean = statistics.fmean(numbers)
         value = mean if math.isfinite(mean) else None
         row: dict[str, Any] = {"metric": metric, "part": part, "factor": named, "value": value}
         if repeated:
-            row["std"] = statistics.stdev(found) if value is not None and len(found) > 1 else None
+            spread = statistics.stdev(numbers) if len(numbers) > 1 and value is not None else None
+            row["std"] = spread
         if value is None:
             row["reason"] = reasons.get((metric, part, factor), "it comes out as no number")
         rows.append(row)
@@ -95,13 +100,13 @@ def _rows(results: list[Any], factor_names: tuple[str, ...] | None) -> Rows:
 
 def _table(rows: Rows, repeat: int) -> str:
     head = ["metric", "part", "factor", "value", *(["std"] if repeat > 1 else []), ""]
-    shown = []
+    lines = []
     for row in rows:
         numbers = [row["value"], *([row["std"]] if repeat > 1 else [])]
         texts = ["-" if number is None else f"{number:.4f}" for number in numbers]
         factor = "" if row["factor"] is None else row["factor"]
-        shown.append([row["metric"], row["part"], str(factor), *texts, row.get("reason", "")])
-    return table(head, shown)
+        lines.append([row["metric"], row["part"], str(factor), *texts, row.get("reason", "")])
+    return table(head, lines)
 
 
 def _write(target: Path, rows: Rows) -> None:
@@ -117,12 +122,5 @@ def _write(target: Path, rows: Rows) -> None:
         if name == "factor":
             values = [None if value is None else str(value) for value in values]
         columns[name] = pa.array(values, kinds.get(name, pa.string()))
-    partial = target.with_name(f".{target.name}.partial")
-    try:
+    with writing_new(target, "--out") as partial:
         pq.write_table(pa.table(columns), partial)
-        partial.rename(target)
-    except OSError as error:
-        found = f"{target} ({error.strerror or error})"
-        raise WrongInput("--out", found, "a place with room to write") from None
-    finally:
-        partial.unlink(missing_ok=True)

@@ -12,8 +12,7 @@ from typing import Any
 from flows.commands.failures import failures, failures_text, retry
 from flows.commands.text import table
 from flows.progress import duration
-from infra.drivers.liveness import Life
-from infra.drivers.liveness import Watch as Drivers
+from infra.drivers.liveness import DriverWatch, Life
 from infra.drivers.lock import BEAT_SECONDS
 from infra.store import Store
 from tasks.study.spec import Study
@@ -71,9 +70,9 @@ class Status:
         return "; ".join(parts)
 
 
-def at_work(store: Store, watched: Drivers | None = None) -> tuple[str, ...]:
+def at_work(store: Store, watched: DriverWatch | None = None) -> tuple[str, ...]:
     """Who works on it; a driver on another machine counts until it was seen to be still."""
-    found = (watched or Drivers(store, "", BEAT_SECONDS)).look()
+    found = (watched or DriverWatch(store, "", BEAT_SECONDS)).drivers()
     return tuple(map(str, [*found[Life.ALIVE], *found[Life.UNKNOWN]]))
 
 

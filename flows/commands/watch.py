@@ -13,12 +13,12 @@ from shutil import get_terminal_size
 from typing import Any
 
 from flows.commands.failures import failures, failures_text
-from flows.commands.run import all_done
 from flows.commands.status import Status, at_work, look
 from flows.progress import duration
-from infra.drivers.liveness import Watch as Drivers
+from infra.drivers.liveness import DriverWatch
 from infra.drivers.lock import BEAT_SECONDS
 from infra.store import Store
+from tasks.study.groups import is_finished
 
 WATCHED = ("models", "scores", "pairs", "ranks")
 SHARE = 4  # a large store takes seconds to read: a fifth of the time at most is spent on that
@@ -34,7 +34,7 @@ class Watch:
         self.status: Status | None = None
         self.done = False
         self.trouble = ""
-        self._drivers = Drivers(store, "", BEAT_SECONDS)
+        self._drivers = DriverWatch(store, "", BEAT_SECONDS)
         self._stamp: object = None
         self._began = self._ended_at_first = self._ended = 0.0
 
@@ -44,7 +44,7 @@ class Watch:
             stamp = [self.store.listing("tables", table) for table in WATCHED]
             if stamp != self._stamp or self.trouble:
                 status = look(self.store)
-                self.done = all_done(status.study, self.store, status.found)
+                self.done = is_finished(status.study, self.store, status.found)
                 self._count(status)
                 self.status, self._stamp, self.trouble = status, stamp, ""
             if self.status:

@@ -7,22 +7,23 @@ representations", section 2. A latent's disentanglement is 1 minus the entropy, 
 number of factors, of its row divided by the row's sum; the representation's is their mean weighted
 by the rows' sums. A factor's completeness is the same of its column, to the base of the number of
 latents; the representation's is the plain mean over factors (the paper's tables, and Carbonneau et
-al. 2022, section 4.3.1); the mean weighted by the columns' sums is a part of its own.
+al. 2022, section 4.3.1); the mean weighted by the columns' sums is a separate part.
 
-Conventions: a latent without any importance has disentanglement 0 and weight 0, a factor without
-any has completeness 0 and counts in the plain mean; a matrix of zeros scores 0. With one factor
-every latent of any importance is disentangled (1); with one latent every factor of any importance
-is complete (1).
+Conventions:
+- A latent without any importance has disentanglement 0 and weight 0.
+- A factor without any has completeness 0 and counts in the plain mean; a matrix of zeros scores 0.
+- With one factor every latent of any importance is disentangled (1); with one latent every factor
+  of any importance is complete (1).
 """
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr
 
-from metrics.base.arrays import numbers
+from metrics.base.arrays import BadArray, numbers
 from metrics.base.inputs import Score
 from metrics.base.predictors import check_tables, standardised, validation_rows
 
@@ -65,17 +66,12 @@ def importance_scores(importance: ArrayLike) -> list[Score]:
     ]
 
 
-def regressor_scores(
-    codes: ArrayLike,
-    factors: ArrayLike,
-    test_codes: ArrayLike,
-    test_factors: ArrayLike,
-    fit: Fit,
-    rng: np.random.Generator,
-) -> list[Score]:
-    """importance_scores and error_scores of one regressor per factor; see `regressors`."""
-    importance, errors, spread = regressors(codes, factors, test_codes, test_factors, fit, rng)
-    return importance_scores(importance) + error_scores(errors[0], errors[1], spread)
+class Regressors(NamedTuple):
+    """What one regressor per factor has learned."""
+
+    importance: NDArray[np.float64]  # (latents, factors)
+    errors: NDArray[np.float64]  # (training and test, factors), of values scaled to [0, 1]
+    deviation: NDArray[np.float64]  # (factors,), of the training values so scaled
 
 
 def regressors(
@@ -85,8 +81,8 @@ def regressors(
     test_factors: ArrayLike,
     fit: Fit,
     rng: np.random.Generator,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Importance (latents, factors), errors (train and test, factors), and factors' deviations.
+) -> Regressors:
+    """Learn every factor from all latents.
 
     `fit(codes, target, held_out)` learns a factor and returns every latent's importance and a
     function that predicts; it may choose a setting by the rows of `held_out`, one in five, the same
@@ -111,7 +107,13 @@ def regressors(
         spread[column] = deviation / width
         for part, (inputs, wanted) in enumerate([(latents, target), (test_latents, test_target)]):
             errors[part, column] = np.square(predict(inputs) - wanted).mean() * spread[column] ** 2
-    return importance, errors, spread
+    return Regressors(importance, errors, spread)
+
+
+def regressor_scores(learned: Regressors) -> list[Score]:
+    """importance_scores, then error_scores."""
+    errors = error_scores(learned.errors[0], learned.errors[1], learned.deviation)
+    return importance_scores(learned.importance) + errors
 
 
 def error_scores(train: ArrayLike, test: ArrayLike, deviation: ArrayLike) -> list[Score]:
@@ -131,9 +133,9 @@ def error_scores(train: ArrayLike, test: ArrayLike, deviation: ArrayLike) -> lis
     scores = []
     for part, error in (("train", train), ("test", test)):
         errors = numbers(f"{part} error", error, ("factor",))
-        told = np.where(varied, np.maximum(1 - 6 * errors, 0.0), 0.0)
+        informative = np.where(varied, np.maximum(1 - 6 * errors, 0.0), 0.0)
         relative = np.divide(np.sqrt(errors), spread, out=np.ones(len(errors)), where=varied)
-        for name, values in ((f"informativeness_{part}", told), (f"nrmse_{part}", relative)):
+        for name, values in ((f"informativeness_{part}", informative), (f"nrmse_{part}", relative)):
             scores.append(Score(name, float(values.mean())))
             scores += [Score(name, float(value), factor) for factor, value in enumerate(values)]
     return scores
@@ -143,7 +145,7 @@ def _shares(importance: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.floa
     """Every row divided by its sum, and the rows' sums divided by their sum; 0 where that is 0."""
     matrix = numbers("importance", importance, ("row", "column")).astype(np.float64)
     if matrix.min() < 0:
-        raise ValueError(f"importance: found {matrix.min()}; numbers from 0 are accepted")
+        raise BadArray("importance", str(matrix.min()), "numbers from 0")
     sums = matrix.sum(axis=1, keepdims=True)
     shares = np.divide(matrix, sums, out=np.zeros_like(matrix), where=sums > 0)
     return shares, sums[:, 0] / (sums.sum() or 1.0)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.base.arrays import Codes, Factors, check, numbers, whole_numbers
+from metrics.base.arrays import BadArray, Codes, Factors, check, numbers, whole_numbers
 from metrics.base.trees import Classifier, Kind, learn
 
 Part = TypeVar("Part")
@@ -30,7 +30,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Groups:
-    """Groups of points that share the value of one factor; `factor` tells which."""
+    """Groups of points that share the value of one factor; `factor` is which."""
 
     codes: Codes  # (groups, size, latents)
     factor: Factors  # (groups,)
@@ -38,7 +38,7 @@ class Groups:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Sets of pairs of points: both of a pair share the value of one factor, which `factor` tells.
+    """Sets of pairs of points: both of a pair share the value of one factor, `factor`.
 
     The value may differ from pair to pair.
     """
@@ -55,7 +55,7 @@ class Inputs:
     A metric's NEEDS names "table" (codes, factors), "test_table" (test_codes, test_factors),
     "groups" (train_groups, test_groups: points that share one factor's value), "pairs"
     (train_pairs, test_pairs), "variations" (train_variations, test_variations: groups of points
-    that share the values of all factors but the one that `factor` tells), "interventions" (for
+    that share the values of all factors but `factor`), "interventions" (for
     every factor, the same points under each of its values) and "posterior" (of every row of the
     codes: log-variances and the loss of reconstruction; no factors).
     """
@@ -96,10 +96,8 @@ class Inputs:
             raise ValueError(self.impossible.get("interventions", needed))
         factors, latents = self.factors.shape[1], self.codes.shape[1]
         if len(self.interventions) != factors:
-            raise ValueError(
-                f"interventions: found {len(self.interventions)} arrays; {factors}, one for each "
-                "factor, are accepted"
-            )
+            arrays = f"{len(self.interventions)} arrays"
+            raise BadArray("interventions", arrays, f"{factors}, one for each factor")
         return tuple(
             _points_by_value(f"interventions[{factor}]", codes, latents)
             for factor, codes in enumerate(self.interventions)
@@ -136,18 +134,22 @@ class Inputs:
 
     @cached_property
     def boosted(self) -> list[Classifier]:
-        """Boosted trees that tell each factor from the codes: learned once for all metrics."""
+        """Boosted trees that predict each factor from the codes: learned once for all metrics."""
         return learn(*check(self.codes, self.factors), self.trees, self.tree_seed)
+
+    @cached_property
+    def matrices(self) -> dict[str, NDArray[np.float64]]:
+        """By metric, (latents, factors): what its evaluate() learned from these inputs and put
+        here, for a picture that fits nothing again."""
+        return {}
 
 
 def _points_by_value(name: str, codes: Codes, latents: int) -> Codes:
     """The same points under each value, in `latents` latents, or a ValueError."""
-    found = numbers(name, codes, ("value", "point", "latent"))
-    if found.shape[2] != latents:
-        raise ValueError(
-            f"{name}: found shape {found.shape}; (values, points, {latents}) is accepted"
-        )
-    return found
+    codes = numbers(name, codes, ("value", "point", "latent"))
+    if codes.shape[2] != latents:
+        raise BadArray(name, f"shape {codes.shape}", f"(values, points, {latents})")
+    return codes
 
 
 def check_groups(name: str, groups: Groups, latents: int) -> Groups:
@@ -155,10 +157,8 @@ def check_groups(name: str, groups: Groups, latents: int) -> Groups:
     codes = numbers(f"{name}.codes", groups.codes, ("group", "point", "latent"))
     factor = whole_numbers(f"{name}.factor", groups.factor, ("group",))
     if codes.shape[1] < 2 or codes.shape[2] != latents or len(codes) != len(factor):
-        raise ValueError(
-            f"{name}.codes: found shape {codes.shape}; "
-            f"({len(factor)}, 2 or more, {latents}) is accepted"
-        )
+        accepted = f"({len(factor)}, 2 or more, {latents})"
+        raise BadArray(f"{name}.codes", f"shape {codes.shape}", accepted)
     if factor.min() < 0:
-        raise ValueError(f"{name}.factor: found {factor.min()}; indices from 0 are accepted")
+        raise BadArray(f"{name}.factor", str(factor.min()), "indices from 0")
     return Groups(codes, factor)

@@ -1,8 +1,8 @@
-"""Second moments of many models' latents: one matrix product in the place of passes over points.
+"""Second moments of many models' latents: one matrix product instead of passes over points.
 
-A similarity (metrics/similarity_NAME.py) is told the moments of one model, the regressors, with the
-latents of many, the targets; each as sums over a fold of the points divided by the number of all
-points, so that a fold's moments can be left out or taken alone.
+A similarity (metrics/udr/NAME.py) gets the moments of one model, the regressors, with the latents
+of many, the targets. Each is a sum over a fold of the points, divided by the number of all points,
+so that a fold's moments can be left out or taken alone.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metrics import SIMILARITIES
-from metrics.base.arrays import numbers
+from metrics.base.arrays import BadArray, numbers
 
 Matrix = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -34,7 +34,7 @@ class Moments:
 
 
 class Similarity(Protocol):
-    """What metrics/similarity_NAME.py holds."""
+    """What metrics/udr/NAME.py holds."""
 
     FOLDS: int  # consecutive parts of the points, of equal size up to one point
     PRODUCT: type[np.floating[Any]]  # what the product of float32 latents is summed in
@@ -50,7 +50,7 @@ class Similarity(Protocol):
 
 def kind(similarity: str) -> Similarity:
     if similarity not in SIMILARITIES:
-        raise ValueError(f"similarity: found {similarity!r}; {', '.join(SIMILARITIES)} is accepted")
+        raise BadArray("similarity", repr(similarity), ", ".join(SIMILARITIES))
     module: Any = import_module(f"metrics.udr.{similarity}")
     return module  # type: ignore[no-any-return]
 
@@ -88,9 +88,7 @@ def prepare(codes: ArrayLike, similarity: str) -> Prepared:
     codes = numbers("codes", codes, ("model", "row", "latent"))
     models, points, latents = codes.shape
     if points < how.FOLDS:
-        raise ValueError(
-            f"codes: found {points} rows; at least {how.FOLDS}, one for each fold, are accepted"
-        )
+        raise BadArray("codes", f"{points} rows", f"at least {how.FOLDS}, one for each fold")
     folds = consecutive(points, how.FOLDS)
     standard = np.empty((models, latents, points), dtype=np.float32)
     grams = np.empty((models, len(folds), latents, latents))

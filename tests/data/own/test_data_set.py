@@ -1,7 +1,6 @@
 """Drawing from a table: as frequent as there, and only pictures that have what was asked for."""
 
 import math
-import time
 
 import numpy as np
 import pytest
@@ -9,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from data.base.pixels import as_floats
-from data.own.table import Equals, Ranks, Table, _runs
+from data.own import data_set
+from data.own.data_set import CombinationNumbers, OwnDataSet, PlacesByNumber, column_runs
 from infra.errors import WrongInput
 
 STREAM = np.random.default_rng
 
 
-def table(factors: np.ndarray, sizes: tuple[int, ...] | None = None) -> Table:
+def table(factors: np.ndarray, sizes: tuple[int, ...] | None = None) -> OwnDataSet:
     """Row r's picture is r // 256 in its first pixel and r % 256 in its second."""
     factors = np.asarray(factors, np.int64)
     rows = np.arange(len(factors))
@@ -25,7 +24,7 @@ def table(factors: np.ndarray, sizes: tuple[int, ...] | None = None) -> Table:
     if sizes is None:
         sizes = tuple(1 + int(column.max()) for column in factors.T)
     names = tuple(f"factor_{place}" for place in range(factors.shape[1]))
-    return Table("mine", "user", 1, names, sizes, pixels=pixels, factors=factors)
+    return OwnDataSet("mine", "user", 1, names, sizes, pixels=pixels, factors=factors)
 
 
 def rows_of(images: np.ndarray) -> np.ndarray:
@@ -149,12 +148,12 @@ tables = st.integers(1, 5).flatmap(
 def test_rows_are_found_as_by_looking_at_each(factors, others, size):
     """Also where the combinations of all values do not fit one number, in runs of columns."""
     sizes = (size,) * factors.shape[1]
-    ranks = Ranks(factors, sizes)
-    equals = Equals(ranks.of(factors))
+    numbers = CombinationNumbers(factors, sizes)
+    rows = PlacesByNumber(numbers.of(factors))
     asked = others[:, [0] * factors.shape[1]] if others.shape[1] < factors.shape[1] else others
     for point in np.concatenate([factors, asked[:, : factors.shape[1]]]):
         expected = set(np.flatnonzero((factors == point).all(axis=1)))
-        found = set(equals.draw(ranks.of(point[None]), 200, STREAM(0))[0])
+        found = set(rows.draw(numbers.of(point[None]), 200, STREAM(0))[0])
         if expected:
             assert found <= expected
             assert len(expected) > 8 or found == expected  # missed once in 10**10 draws
@@ -164,26 +163,16 @@ def test_rows_are_found_as_by_looking_at_each(factors, others, size):
 
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=8), st.integers(50, 5000))
 def test_runs_cover_all_columns_and_stay_small(sizes, most):
-    runs = list(_runs(tuple(sizes), most))
+    runs = list(column_runs(tuple(sizes), most))
     assert [column for run in runs for column in range(len(sizes))[run]] == [*range(len(sizes))]
     assert all(math.prod(sizes[run]) <= most for run in runs)
 
 
-def test_a_batch_costs_little_beyond_its_pixels():
+def test_only_the_first_batch_sorts_the_table(monkeypatch):
     stream = STREAM(0)
     loaded = table(stream.integers(0, [3, 6, 10, 10, 2], (5000, 5)))
-    asked, rows = loaded.sample(64, stream), stream.integers(5000, size=64)
-
-    def fastest(function) -> float:
-        def once() -> float:
-            start = time.perf_counter()
-            for _ in range(20):
-                function()
-            return (time.perf_counter() - start) / 20
-
-        return min(once() for _ in range(30))
-
-    extra = fastest(lambda: loaded.images(asked, stream)) - fastest(
-        lambda: as_floats(loaded.pixels, rows)
-    )
-    assert extra < 1e-4
+    asked = loaded.sample(64, stream)
+    loaded.images(asked, stream)
+    for name in ("CombinationNumbers", "PlacesByNumber"):
+        monkeypatch.setattr(data_set, name, lambda *_: pytest.fail("the table is sorted again"))
+    assert np.array_equal(loaded.factors[rows_of(loaded.images(asked, stream))], asked)

@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from infra.errors import WrongInput
-from tasks.ranking_plot import Ranked, draw_ranking, extremes, portrait
+from tasks.plots import PlottedModel, agreement, draw_ranking, extremes
 
 NAN = np.nan
 SCORES = np.array(
@@ -39,7 +39,7 @@ def test_a_permuted_copy_is_a_diagonal_of_its_informative_latents():
     model = np.stack([partner[:, 2], np.ones(300), -partner[:, 0], partner[:, 3]], axis=1)
     of_partner = np.array([True, False, True, True])
     of_model = np.array([True, False, True, True])
-    one = portrait("best", ("a", partner, of_partner), ("b", model, of_model), "lasso")
+    one = agreement("best", ("a", partner, of_partner), ("b", model, of_model), "lasso")
     assert (one.partner, one.partner_latents) == ("a", [0, 2, 3])
     assert (one.model, one.latents) == ("b", [2, 0, 3])
     np.testing.assert_allclose(one.matrix, 0.9 * np.eye(3), atol=1e-3)
@@ -52,15 +52,18 @@ def colours(path) -> set[tuple[int, ...]]:
 
 
 def test_strengths_have_colours_of_their_own(tmp_path):
-    two = [Ranked(str(i), 0.1 * i, "beta_vae", float(i % 2)) for i in range(8)]
-    one = [Ranked(str(i), 0.1 * i, "beta_vae", 1.0) for i in range(8)]
+    two = [PlottedModel(str(i), 0.1 * i, "beta_vae", float(i % 2)) for i in range(8)]
+    one = [PlottedModel(str(i), 0.1 * i, "beta_vae", 1.0) for i in range(8)]
     draw_ranking(two, [], "two", tmp_path / "two.png")
     draw_ranking(one, [], "one", tmp_path / "one.png")
     assert len(colours(tmp_path / "two.png") - colours(tmp_path / "one.png")) >= 1
 
 
 def test_models_without_a_score_are_left_out(tmp_path):
-    for models in ([Ranked("a", None), Ranked("b", 0.5)], [Ranked("a", None, "beta_vae", 1.0)]):
+    for models in (
+        [PlottedModel("a", None), PlottedModel("b", 0.5)],
+        [PlottedModel("a", None, "beta_vae", 1.0)],
+    ):
         target = tmp_path / f"{len(models)}.png"
         draw_ranking(models, [], "some", target)
         assert target.stat().st_size > 0
@@ -69,4 +72,4 @@ def test_models_without_a_score_are_left_out(tmp_path):
 @pytest.mark.parametrize(("name", "word"), [("x.doc", "doc"), ("no/where.png", "No such file")])
 def test_a_place_that_cannot_be_drawn_to_is_named(name, word, tmp_path):
     with pytest.raises(WrongInput, match=rf"--plot.*{word}"):
-        draw_ranking([Ranked("a", 0.5)], [], "some", tmp_path / name)
+        draw_ranking([PlottedModel("a", 0.5)], [], "some", tmp_path / name)

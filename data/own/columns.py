@@ -1,4 +1,4 @@
-"""The columns of a user's factor table: .npz, .npy, HDF5, Parquet or .csv."""
+"""Read the columns of a user's factor table: .npz, .npy, HDF5, Parquet or .csv."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from data.base import hdf5, npy
 from data.base.reading import shown
-from data.own import hdf5, npy
 from data.own.parquet import COLUMNS as IMAGE_COLUMNS
 from infra.errors import WrongInput
 
 FIELD = "data.factors"
 READABLE = "a whole .npz, .npy, .h5, .hdf5, .parquet or .csv file"
-MOST = 1000  # factors, so that no header asks for more memory than a table takes
+MOST_FACTORS = 1000  # so that no header asks for more memory than a table takes
 
 Columns: TypeAlias = list[tuple[str, NDArray[Any]]]
 
@@ -50,31 +50,33 @@ def _from_npz(path: Path, count: int, needed: bool) -> Columns | None:
         factors = "factors"
     else:
         return None
-    named = npy.stored(path, "factor_names").whole() if "factor_names" in names else None
-    return _split(npy.stored(path, factors), named, count)
+    factor_names = npy.stored(path, "factor_names").whole() if "factor_names" in names else None
+    return _split(npy.stored(path, factors), factor_names, count)
 
 
 def _from_hdf5(path: Path, count: int) -> Columns | None:
     with hdf5.opened(path) as file:
         if (factors := hdf5.stored(file, "factors")) is None:
             return None
-        named = file.attrs.get("factor_names", factors.attrs.get("factor_names"))
-        if (listed := hdf5.stored(file, "factor_names")) is not None:
-            named = listed[()]
-        return _split(factors, named, count)
+        factor_names = file.attrs.get("factor_names", factors.attrs.get("factor_names"))
+        if (dataset := hdf5.stored(file, "factor_names")) is not None:
+            factor_names = dataset[()]
+        return _split(factors, factor_names, count)
 
 
-def _split(factors: Any, named: NDArray[Any] | None, count: int) -> Columns:
-    """The columns of a stored array, which is read once its shape is known to be right."""
+def _split(factors: Any, factor_names: NDArray[Any] | None, count: int) -> Columns:
+    """The columns of a stored array, which is read only if its shape is right."""
     shape = factors.shape
-    if len(shape) not in (1, 2) or shape[0] != count or not 1 <= (*shape, 1)[1] <= MOST:
-        accepted = f"({count}, factors), as there are {count} pictures, with 1 to {MOST} factors"
+    if len(shape) not in (1, 2) or shape[0] != count or not 1 <= (*shape, 1)[1] <= MOST_FACTORS:
+        accepted = (
+            f"({count}, factors), as there are {count} pictures, with 1 to {MOST_FACTORS} factors"
+        )
         raise WrongInput(FIELD, f"shape {shape}", accepted)
-    values = factors.whole() if isinstance(factors, npy.Stored) else factors[()]
+    values = factors.whole() if isinstance(factors, npy.StoredArray) else factors[()]
     values = values.reshape(count, -1)
     names = [f"factor_{place}" for place in range(values.shape[1])]
-    if named is not None:
-        names = [n.decode() if isinstance(n, bytes) else str(n) for n in np.ravel(named)]
+    if factor_names is not None:
+        names = [n.decode() if isinstance(n, bytes) else str(n) for n in np.ravel(factor_names)]
     if len(names) != values.shape[1]:
         found = f"{len(names)} factor_names for {values.shape[1]} factors"
         raise WrongInput(FIELD, found, "one name for each factor")

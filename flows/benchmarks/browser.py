@@ -1,4 +1,7 @@
-"""Debian's Chromium without a window, driven by Playwright; for tests and for a benchmark."""
+"""Debian's Chromium without a window, driven by Playwright: for a benchmark, and for tests.
+
+Playwright is a development package; `missing()` says why there is no browser.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,16 @@ from pathlib import Path
 from typing import Any
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-)
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 
 def missing() -> str:

@@ -6,11 +6,12 @@ import pandas as pd
 import pytest
 
 from infra.errors import WrongInput
-from tasks.own_codes import read_codes
+from tasks.own import read_codes, read_models
 
 CODES = np.random.default_rng(0).normal(size=(30, 4)).astype(np.float32)
 FACTORS = np.random.default_rng(1).integers(0, 3, size=(30, 2))
 NAMES = ("shape", "hue")
+MODELS = np.stack([CODES, CODES])
 
 
 def as_npz(path):
@@ -74,7 +75,10 @@ def wrong(**changes):
         (wrong(factors=None), ["no factors"]),
         (wrong(factors=FACTORS[:-1]), ["29 rows of factors", "30, as codes has"]),
         (wrong(factors=FACTORS + 0.5), ["factors", "float64", "np.digitize"]),
-        (wrong(codes=np.where(CODES[7, 2] == CODES, np.nan, CODES)), ["row 7", "column 2", "nan"]),
+        (
+            wrong(codes=np.where(CODES[7, 2] == CODES, np.nan, CODES)),
+            ["nan in row 7, column 2"],
+        ),
         (wrong(codes=CODES[:, 0]), ["codes", "shape (30,)"]),
         (wrong(factor_names=["a"]), ["1 names", "2, one for each"]),
     ],
@@ -85,6 +89,24 @@ def test_what_is_wrong_is_named_on_one_line(arrays, words, tmp_path):
         read_codes(tmp_path / "own.npz")
     assert all(word in str(error.value) for word in ["own.npz", *words]), str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({}, "FILE: found no codes in own.npz; accepted: an .npz, .h5 or .hdf5 file with codes"),
+        ({"codes": CODES}, r"own.npz, codes: found shape \(30, 4\); accepted: \(models, rows, lat"),
+        ({"codes": MODELS[:1]}, "own.npz, codes: found 1 model; accepted: 2 or more"),
+        ({"codes": MODELS[:, :1]}, "own.npz, codes: found 1 row; accepted: 2 or more points"),
+        ({"codes": MODELS, "kl": [["a"]]}, "own.npz, kl: found '<U1'; accepted: real numbers"),
+        ({"codes": MODELS, "names": ["a"]}, "own.npz, names: found 1 names; accepted: 2, one for"),
+        ({"codes": MODELS, "names": ["a", "a"]}, "own.npz, names: found a, a; accepted: each name"),
+    ],
+)
+def test_what_is_wrong_with_models_is_named_too(arrays, message, tmp_path):
+    np.savez(tmp_path / "own.npz", **arrays)
+    with pytest.raises(WrongInput, match=message):
+        read_models(tmp_path / "own.npz")
 
 
 def test_nothing_in_a_file_is_run(tmp_path):

@@ -11,37 +11,36 @@ from typing import Any
 from infra.store import Store
 from tasks.best import best_and_worst, main_ranking
 from tasks.study.model import Model
-from tasks.study.spec import Study
 from tasks.study.survey import CellState
 
-MOST = 6
-LATENTS = 5  # rows of a traversal that are shown, by falling KL
+MAX_PICTURES = 6
+LATENTS = 5  # rows of a traversal that are shown, those with the largest KL
 WIDTH = 300  # pixels
 
 
 @dataclass(frozen=True)
-class Portrait:
-    """A model's traversal, as an address that holds the picture itself."""
+class Traversal:
+    """A model's traversal, as a data URI."""
 
     title: str
     uri: str
 
 
-def portraits(study: Study, store: Store, cells: Sequence[CellState]) -> list[Portrait]:
+def traversals(store: Store, states: Sequence[CellState]) -> list[Traversal]:
     """The best model of each method: by UDR where it is ranked, else by ELBO."""
     scores, score_name = _scores(store)
     rows: dict[str, list[dict[str, Any]]] = {}
-    for model in (model for cell in cells for model in cell.trained if model.id in scores):
+    for model in (m for state in states for m in state.trained if m.id in scores):
         row = {"model_id": model.id, "score": scores[model.id], "model": model}
         rows.setdefault(model.method, []).append(row)
     best = [ends[0] for of_method in rows.values() if (ends := best_and_worst(of_method, "score"))]
     return [
-        Portrait(
+        Traversal(
             f"{model.method} {model.strength:g} on {model.data}, seed {model.seed}: "
             f"{score_name} {row['score']:.3f} ({model.id[:6]})",
             uri,
         )
-        for row in best[:MOST]
+        for row in best[:MAX_PICTURES]
         for model in [row["model"]]
         if (uri := _picture(store, model))
     ]

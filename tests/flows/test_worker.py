@@ -1,4 +1,4 @@
-"""What workers are given ends in time, whatever hangs, and says where."""
+"""A call on a worker ends in time, whatever hangs, and its log says where."""
 
 from __future__ import annotations
 
@@ -8,21 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from flows.work import compare
+from flows.worker import rank
 from infra.store import Store
 from tasks.log import Log, comparison_log
-from tasks.orders import ComparisonOrder
-from tasks.study.spec import Udr
+from tasks.study.reading import parse_study
 
 HANGS = """
 import sys, time, types
 from importlib import abc
-from flows.work import compare, score, train
-from tasks.orders import ComparisonOrder, ScoringOrder
-from tasks.study.model import Model
-from tasks.study.spec import DataChoice, Metrics
-from tasks.orders import TrainingOrder
-from tasks.study.spec import Training, Udr
+from flows.worker import compare, score, train
+from tasks.study.reading import parse_study
 
 def wait(*_):
     time.sleep(60)
@@ -38,14 +33,16 @@ else:
     for does in ("train_model", "score_model", "compare_tile"):
         name = does.partition("_")[0]
         sys.modules[f"tasks.{name}"] = types.SimpleNamespace(**{does: wait})
-data, limit = DataChoice(name="dsprites"), {"minutes_per_model": 0.005}
-model = Model("dsprites", "redrawn", "beta_vae", 4, 0, "paper", 3, 9, 4, 0.1, 0, 0, 0, "float32")
-if what == "train":
-    train(model, TrainingOrder(place, data, 9, Training(**limit)))
-elif what == "score":
-    score(model, ScoringOrder(place, data, Metrics(names=("mig",), **limit)))
+limit = {"minutes_per_model": 0.005}
+study = parse_study({
+    "name": "test", "data": ["dsprites"], "methods": {"beta_vae": [4]}, "seeds": 1,
+    "training": limit, "metrics": limit, "running": {"minutes_per_comparison": 0.005},
+})
+(model,) = study.cells()[0].models
+if what == "compare":
+    compare(place, study, "group", [model], [(model.cell, model.cell)])
 else:
-    compare("group", [model], ComparisonOrder(place, Udr(), ((model.cell, model.cell),), 0.005))
+    {"train": train, "score": score}[what](place, study, model)
 """
 
 
@@ -58,15 +55,17 @@ def test_what_hangs_ends_and_leaves_its_last_words(tmp_path: Path, where: str, w
     folder = "comparisons" if what == "compare" else "models"
     (name,) = store.names(folder)
     assert done.returncode == 1
-    assert Log(store, folder, name).last_words == "not done within 0.005 minutes"
+    assert Log(store, folder, name).reason_for_end == "not done within 0.005 minutes"
     assert b"in wait" in store.read_bytes(folder, name, "log.txt")
 
 
-def test_last_words_of_an_older_try_are_not_those_of_a_comparison_that_fails_now(
+def test_the_last_line_of_an_older_try_is_not_that_of_one_that_fails_now(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = comparison_log(Store(tmp_path), "group")
     log.end("not done within 5 minutes", "here")
-    monkeypatch.setattr("tasks.rank.rank_models", lambda *_: "ranked")
-    assert compare("group", [], ComparisonOrder(str(tmp_path), Udr(), minutes=5.0)) == "ranked"
-    assert log.last_words == ""
+    monkeypatch.setattr("tasks.rank.rank_models", lambda *_: None)
+    spec = {"name": "test", "data": ["dsprites"], "methods": {"beta_vae": [4]}}
+    study = parse_study({**spec, "running": {"minutes_per_comparison": 5.0}})
+    rank(str(tmp_path), study, "group", [])
+    assert log.reason_for_end == ""

@@ -1,4 +1,4 @@
-"""Arrays in a user's HDF5 file, which must be in the file itself and take the room they claim."""
+"""Arrays in HDF5 files, which must lie in the file itself and be about as large as they claim."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ def opened(path: Path) -> Any:
     """The file, to be closed by `with`."""
     import h5py
 
-    return h5py.File(path, "r", rdcc_nbytes=2**26)  # a chunk over the end of a block stays
+    # Chunks that reach over the end of a block stay in memory for the next block.
+    return h5py.File(path, "r", rdcc_nbytes=LARGEST_CHUNK, rdcc_nslots=100_003)
 
 
 def stored(file: Any, name: str) -> Any:
@@ -31,9 +32,9 @@ def stored(file: Any, name: str) -> Any:
         raise ValueError(f"{name} that lies outside the file")
     if array.shape is None:
         raise ValueError(f"{name} without any values")
-    claimed, held = math.prod(array.shape) * array.dtype.itemsize, array.id.get_storage_size()
-    if claimed > MOST_PACKED * held:
-        raise ValueError(f"{held} bytes for {array.shape} {array.dtype}, which takes {claimed}")
     if array.chunks and math.prod(array.chunks) * array.dtype.itemsize > LARGEST_CHUNK:
         raise ValueError(f"chunks {array.chunks}, at most {LARGEST_CHUNK} bytes are accepted")
+    claimed, size = math.prod(array.shape) * array.dtype.itemsize, array.id.get_storage_size()
+    if claimed > MOST_PACKED * size:
+        raise ValueError(f"{size} bytes for {array.shape} {array.dtype}, which takes {claimed}")
     return array
