@@ -11,7 +11,7 @@ from flows import worker
 from flows.commands.rank import Ranking
 from flows.commands.rank_shown import Ranked, Rows, as_json, as_text
 from flows.driver import comparison_calls, in_a_line, no_rank
-from flows.progress import Progress, shown
+from flows.progress import Progress, displayed
 from infra.errors import WrongInput, one_of
 from infra.store import Store
 from infra.workers import check_address, running_workers
@@ -94,7 +94,7 @@ def _compare_finished(
     except WrongInput:  # it can be read: then nothing is kept of what is compared
         return
     progress = Progress({"train": 0, "score": 0, "compare": 0}, cells=0)
-    with running_workers(ray) as workers, shown(progress):
+    with running_workers(ray) as workers, displayed(progress):
         calls = [
             call
             for group, models in groups.items()

@@ -107,7 +107,8 @@ def _interrupted(states: Sequence[CellState]) -> int:
     count = totals(states)
     _say(
         f"\nInterrupted. {count['trained']} of {count['models']} models are trained and "
-        f"{count['scored']} scored; the others continue from their last checkpoint.\n" + RUN_AGAIN
+        f"{count['scored']} scored; the others continue from their last checkpoint.\n"
+        f"{RUN_AGAIN}"
     )
     return 130
 

@@ -13,6 +13,7 @@ from models.recipe import Recipe
 
 # How a model ends: a row of `models` has one of these.
 TRAINED, DIVERGED, FAILED = STATUSES = ("trained", "diverged", "failed")
+CAN_RETRY = (FAILED, DIVERGED)
 
 
 NETWORK_FIELDS = ("data", "source", "method", "strength", "seed", "architecture", "latents")

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from flows import progress as module
-from flows.progress import Progress, duration, shown
+from flows.progress import Progress, displayed, duration
 
 
 def test_counts_from_many_threads_are_exact() -> None:
@@ -53,7 +53,7 @@ def test_durations(minutes: float, text: str) -> None:
 def test_without_a_terminal_there_are_plain_lines() -> None:
     progress = Progress({"train": 1, "score": 1, "compare": 0}, cells=1)
     file = io.StringIO()
-    with shown(progress, file):
+    with displayed(progress, file):
         progress.start("train")
         progress.add("train", "trained")
     assert file.getvalue() == progress.line() + "\n"
