@@ -8,9 +8,9 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from flows.commands.bar import preparing
 from flows.commands.report import renewed_report
 from flows.commands.summary import as_json, as_lines
+from flows.commands.text import preparing
 from infra.drivers.lock import Holder, bury_dead, holding
 from infra.errors import WrongInput
 from infra.store import Store
