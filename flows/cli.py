@@ -85,7 +85,15 @@ def run(
         raise WrongInput("--retry", status, one_of(("failed", "diverged"), status))
     use_folder(data_dir)
     study = read_study(spec, set_)
-    return run_study(study, store or f"studies/{study.name}", workers, ray, statuses, join, json)
+    return run_study(
+        study,
+        store or f"studies/{study.name}",
+        workers=workers,
+        ray=ray,
+        retry=statuses,
+        join=join,
+        json=json,
+    )
 
 
 @app.command
@@ -120,7 +128,7 @@ def report(store: str, /) -> int:
     place = Store(store)
     study = stored_study(place)
     place.prepare()
-    print(write_report(place, study.model_dump(mode="json")))
+    print(write_report(place, study))
     return 0
 
 
@@ -219,7 +227,9 @@ def cite(
 @app.command
 def doctor(
     *,
-    store: Annotated[str | None, Parameter(help="folder or URI of a study to check, too")] = None,
+    store: Annotated[
+        str | None, Parameter(help="folder or URI of a study to check as well")
+    ] = None,
     deep: Annotated[
         bool, Parameter(help="also run one task, and read every byte of the store's tables")
     ] = False,
@@ -261,13 +271,13 @@ def serve(
 
     Example: tolstoy serve --port 4300 --cron "0 2 * * *" --preset mini
     """
-    from flows.commands.serve import Serving
-    from flows.commands.serve import serve as serve_until_told
-    from flows.dashboard.limits import Served
+    from flows.commands.serve import ServeOptions
+    from flows.commands.serve import serve as serve_until_stopped
+    from flows.dashboard.limits import Limits
 
     use_folder(data_dir)
-    served = Served(studies=studies, ray=ray, workers=workers, allow_data=allow_data)
-    return serve_until_told(Serving(host, port, served, cron, preset, reports))
+    limits = Limits(studies=studies, ray=ray, workers=workers, allow_data=allow_data)
+    return serve_until_stopped(ServeOptions(host, port, limits, cron, preset, reports))
 
 
 @app.command

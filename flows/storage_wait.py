@@ -1,4 +1,4 @@
-"""A store that is full, or that cannot be written for a while: waited for, then given up."""
+"""A store that is full, or that cannot be written for a while: wait for it, then give up."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from infra.errors import WrongInput
-from infra.files import PROBE, no_room
+from infra.errors import RUN_AGAIN, WrongInput
+from infra.files import no_room
 from infra.store import Store
 from infra.workers import Stopped
 
@@ -17,56 +17,55 @@ Value = TypeVar("Value")
 
 
 class StorageWait:
-    """No model is blamed for a full disk: who finds it full waits here, and tries again."""
+    """A full disk is no model's fault: a thread that finds it full waits here and tries again."""
 
-    def __init__(self, store: Store, minutes: float, say: Callable[[str], None]) -> None:
-        self.store, self.minutes, self.say = store, minutes, say
+    def __init__(self, store: Store, minutes: float, note: Callable[[str], None]) -> None:
+        self.store, self.minutes, self.note = store, minutes, note
         self.stopped: Callable[[], bool] = lambda: False
         self._full_since: float | None = None
         self._lock = threading.Lock()
 
     def wait(self, reason: str) -> None:
-        """Until a little can be written; raise if nothing was done in too long."""
+        """Until a little can be written; raise if that takes too long."""
         with self._lock:
             if self._full_since is None:
                 self._full_since = time.monotonic()
                 if self.minutes:
-                    self.say(f"store {self.store}: {reason}; waiting up to {self.minutes:g} min")
+                    self.note(f"store {self.store}: {reason}; waiting up to {self.minutes:g} min")
             since = self._full_since
         while True:
             if self.stopped():
                 raise Stopped
             if time.monotonic() - since >= 60 * self.minutes:
-                accepted = "room to write; then the same command goes on"
+                accepted = f"a store with free space. {RUN_AGAIN}"
                 raise WrongInput("store", f"{self.store} ({reason})", accepted)
             time.sleep(PROBE_SECONDS)
-            if self._is_there():
+            if self._can_write():
                 return
 
-    def found(self) -> None:
-        """Something was written: the next full disk is a new one."""
+    def has_room(self) -> None:
+        """Something was written: the next time that the disk is full counts from its own start."""
         if self._full_since is not None:
             with self._lock:
                 self._full_since = None
-            self.say("")
+            self.note("")
 
-    def patiently(self, action: Callable[[], Value]) -> Value:
-        """Do it, again and again if there is no room."""
+    def retry(self, action: Callable[[], Value]) -> Value:
+        """Do it, again and again while there is no room."""
         while True:
             try:
-                done = action()
+                value = action()
             except OSError as error:
                 if not (reason := no_room(error)):
                     raise
                 self.wait(reason)
             else:
-                self.found()
-                return done
+                self.has_room()
+                return value
 
-    def _is_there(self) -> bool:
+    def _can_write(self) -> bool:
         try:
-            self.store.write_bytes(PROBE, "room.probe")
-            self.store.remove("room.probe")
+            self.store.check_writable()
         except OSError:
             return False
         return True

@@ -1,4 +1,4 @@
-"""The Prefect flow of a study: plan -> train -> score -> compare -> report.
+"""The Prefect flow of a study: prepare -> train -> score -> compare -> report.
 
 Prefect has one task per cell and stage, never one per model: a Prefect run costs a hundred times
 what a plain Ray task does, and a dashboard of 252 cells can be read.
@@ -18,19 +18,16 @@ from prefect.cache_policies import NO_CACHE
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.commands.report import renewed_report
-from flows.dashboard.crashed_runs import close_stale_runs, settle_tasks
-from flows.dashboard.limits import Served
-from flows.dashboard.page import Shown, on_the_dashboard
+from flows.dashboard.crashed_runs import close_crashed_runs, close_ended_tasks
+from flows.dashboard.page import DashboardPage, kept_updated
 from flows.driver import StudyRun
+from flows.open_study import OpenStudy
 from flows.progress import shown
-from flows.work import Work
-from infra.drivers.lock import Holder
+from infra.drivers.lock import DriverLock
 from infra.errors import WrongInput
-from infra.store import Store
 from infra.workers import Stopped, Workers, running_workers, stopped_by_signals
 from tasks.data_sets import load
 from tasks.study.spec import DataChoice, Study
-from tasks.study.survey import survey
 
 FEEDERS: Any = ThreadPoolTaskRunner(max_workers=1024)  # threads that wait for Ray's workers
 
@@ -47,7 +44,7 @@ def _stage(name: str) -> Callable[[Callable[..., Any]], Any]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """What a user can mend is told once, at the end, and not by Prefect as well."""
+    """The command prints an error in the input once, at the end; Prefect's copy is not needed."""
     try:
         yield
     except WrongInput:
@@ -57,43 +54,43 @@ def _quiet() -> Iterator[None]:
 
 @_stage("prepare")
 def prepare(choice: DataChoice, name: str) -> None:
-    """Have a data set's cache ready once, before a worker per core asks for it."""
+    """Write a data set's cache once, before a worker per core needs it."""
     with _quiet():
         load(choice)
 
 
 @_stage("train")
-def train(sweep: StudyRun, workers: Workers, name: str) -> None:
+def train(run: StudyRun, workers: Workers, name: str) -> None:
     with _quiet():
-        sweep.train(workers, name)
+        run.train(workers, name)
 
 
 @_stage("score")
-def score(sweep: StudyRun, name: str) -> None:
+def score(run: StudyRun, name: str) -> None:
     with _quiet():
-        sweep.score(name)
+        run.score(name)
 
 
 @_stage("compare")
-def compare(sweep: StudyRun, workers: Workers, name: str) -> None:
+def compare(run: StudyRun, workers: Workers, name: str) -> None:
     with _quiet():
-        sweep.compare(workers, name)
+        run.compare(workers, name)
 
 
 @_stage("report")
-def report(sweep: StudyRun, name: str) -> None:
+def report(run: StudyRun, name: str) -> str:
     with _quiet():
-        sweep.room.patiently(lambda: renewed_report(sweep.study, sweep.store))
+        return run.storage.retry(lambda: renewed_report(run.study, run.store))
 
 
-def run_sweep(sweep: StudyRun, workers: Workers) -> None:
-    """Submit every cell's stages and wait for them. A cell is trained and scored side by side."""
+def run_stages(run: StudyRun, workers: Workers) -> None:
+    """Submit every cell's stages and wait for them. A cell is trained and scored at once."""
     gc.freeze()  # specs and modules stay: they need not be looked through again and again
     with stopped_by_signals(workers):
         try:
-            sweep.check(workers)
-            sweep.open(workers)
-            for future in _submitted(sweep, workers):
+            run.check(workers)
+            run.open(workers)
+            for future in _submitted(run, workers):
                 future.result()
         except BaseException:  # Ctrl-C above all: the threads that wait for workers end at once
             workers.stop()
@@ -101,51 +98,57 @@ def run_sweep(sweep: StudyRun, workers: Workers) -> None:
             raise
 
 
-def _submitted(sweep: StudyRun, workers: Workers) -> list[Any]:
-    ready = {one.name: prepare.submit(one, one.name) for one in sweep.study.data}
+def _submitted(run: StudyRun, workers: Workers) -> list[Any]:
+    prepared = {choice.name: prepare.submit(choice, choice.name) for choice in run.study.data}
     trained, scored = {}, []
-    for name, one in sweep.cells.items():
-        first = [ready[one.cell.models[0].data]]
-        trained[name] = train.submit(sweep, workers, name, wait_for=first)
-        scored.append(score.submit(sweep, name, wait_for=first))
+    for name, state in run.cells.items():
+        first = [prepared[state.cell.data]]
+        trained[name] = train.submit(run, workers, name, wait_for=first)
+        scored.append(score.submit(run, name, wait_for=first))
     compared = [
-        compare.submit(sweep, workers, group, wait_for=[trained[cell.name] for cell in cells])
-        for group, cells in sweep.groups.items()
+        compare.submit(run, workers, group, wait_for=[trained[cell.name] for cell in cells])
+        for group, cells in run.groups.items()
     ]
-    return [*ready.values(), *trained.values(), *scored, *compared]
+    return [*prepared.values(), *trained.values(), *scored, *compared]
 
 
 @contextmanager
-def _while_held(holder: Holder | None, workers: Workers) -> Iterator[None]:
-    """End the run when others went on without it, thinking it dead."""
+def _while_held(lock: DriverLock | None, workers: Workers) -> Iterator[None]:
+    """Stop the run when another driver took its lock over, because it looked dead."""
 
-    def end() -> None:
+    def stop() -> None:
         _silence()
         workers.stop()
 
-    if holder:
-        holder.call_when_lost(end)
+    if lock:
+        lock.call_when_lost(stop)
     try:
         yield
     except Stopped:
-        if holder and holder.lost.is_set():
-            found = f"taken over by another driver, which saw no sign of this one: {holder.store}"
-            raise WrongInput("store", found, "the same command when that one has ended") from None
+        if lock and lock.lost.is_set():
+            reason = f"taken over by another driver, as this one had no heartbeat: {lock.store}"
+            accepted = (
+                "a store that no driver works on. Run the same command again when it has ended"
+            )
+            raise WrongInput("store", reason, accepted) from None
         raise
 
 
 def _silence() -> None:
-    """The threads end by exceptions that nobody needs to read."""
+    """Hide the exceptions by which the threads end: nobody needs to read them."""
     for name in ("prefect", "prefect.flow_runs", "prefect.task_runs", "prefect.engine"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 @dataclass
-class Ended:
-    """What came of a run, kept apart from Prefect, which may be away when it begins or ends."""
+class RunResult:
+    """What came of a run. Kept apart from the flow's return value, which is lost where Prefect does
+    not answer when the run begins or ends."""
 
     began: bool = False
-    troubles: list[str] | None = None
+    ended: bool = False
+    troubles: tuple[str, ...] = ()
+    report: str = ""
 
 
 @flow(
@@ -155,28 +158,30 @@ class Ended:
 )
 def study_flow(
     study: Study,
-    store: Store,
+    opened: OpenStudy,
     ray_address: str | None = None,
     workers: int | None = None,
-    holder: Holder | None = None,
-    ended: Ended | None = None,
+    result: RunResult | None = None,
+    report_address: str | None = None,
 ) -> list[str]:
-    """Do what is left of a study; returns what went wrong on the way.
+    """Do what of a study is not done; returns what went wrong.
 
-    Prefect keeps what text a flow is given; the store is none, as its URI may carry a key.
+    Prefect stores the parameters of a flow that it can turn into text. `opened` is none of these:
+    its store's URI may hold a key, and its models are too many.
     """
-    ended = ended or Ended()
-    ended.began = True
-    sweep = StudyRun(study, store, survey(study, store), Work(), holder)
-    close_stale_runs(store, alone=holder is None or holder.alone)
-    with on_the_dashboard(Shown(sweep, study, store, Served.of_this_process().report(store))):
+    result = result or RunResult()
+    result.began = True
+    store, lock = opened.store, opened.lock
+    run = StudyRun(study, store, opened.states, lock)
+    close_crashed_runs(store, alone=lock is None or lock.alone)
+    with kept_updated(DashboardPage(run, study, store, report_address)):
         with (
             running_workers(ray_address, workers) as running,
-            shown(sweep.progress),
-            _while_held(holder, running),
+            shown(run.progress),
+            _while_held(lock, running),
         ):
-            run_sweep(sweep, running)
-        report(sweep, study.name)
-    ended.troubles = sweep.progress.troubles
-    settle_tasks()
-    return ended.troubles
+            run_stages(run, running)
+        result.report = report(run, study.name)
+    result.troubles, result.ended = tuple(run.progress.troubles), True
+    close_ended_tasks()
+    return list(result.troubles)

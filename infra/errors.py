@@ -1,9 +1,15 @@
-"""The one error a user can mend: it names the place, what was found and what is accepted."""
+"""The error that a user can correct: it names the field, what was found and what is accepted."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+
+# Phrases that several messages share; tests refer to them, too.
+RUN_AGAIN = "Run the same command again to continue."
+NEW_FILE = "a file that does not exist yet"
+WRITABLE_PLACE = "a place to write"
+RAY_CLUSTER = "a Ray cluster that runs"
 
 
 class WrongInput(ValueError):
@@ -14,7 +20,7 @@ class WrongInput(ValueError):
         super().__init__(f"{field}: found {_short(found)}; accepted: {accepted}".replace("\n", " "))
 
     def __reduce__(self) -> tuple[type[WrongInput], tuple[str, object, str]]:
-        """Errors travel between processes by what they were made from, not by their message."""
+        """Errors travel between processes as their fields, not as their message."""
         return type(self), (self.field, self.found, self.accepted)
 
 

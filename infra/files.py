@@ -1,14 +1,15 @@
-"""Files in a directory or below an object store's prefix: whole, lasting, exclusive or locked."""
+"""Files in a directory or below an object store's prefix: whole, flushed, exclusive or locked."""
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,18 +17,19 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from infra import object_store
-from infra.errors import WrongInput
+from infra.errors import RUN_AGAIN, WrongInput
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ESTALE)
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)  # as on USB sticks
-PROBE = os.urandom(1 << 16)  # that no file system packs into nothing
+PROBE = ".probe"
+PROBE_CONTENT = os.urandom(1 << 16)  # random: some file systems compress, and store zeros for free
 ABANDONED_SECONDS = 3600  # no file takes an hour to write
 
 
 def no_room(error: BaseException) -> str:
-    """What the store says if it is full or out of reach for now; nothing of other errors.
+    """Why a store is full or out of reach for now; empty for other errors.
 
-    An error that comes from a Ray worker carries the original as its cause.
+    An error from a Ray worker has the original error as its cause.
     """
     error = getattr(error, "cause", None) or error
     if not isinstance(error, OSError):
@@ -38,11 +40,11 @@ def no_room(error: BaseException) -> str:
 
 
 def refusal(error: OSError) -> WrongInput | None:
-    """What is told of a store that cannot be written or does not answer; None of other errors."""
-    if (told := object_store.refusal(error)) or not (reason := no_room(error)):
-        return told
+    """The message about a store that is full or does not answer; None for other errors."""
+    if (message := object_store.refusal(error)) or not (reason := no_room(error)):
+        return message
     place = f"{error.filename}: " if error.filename else ""
-    return WrongInput("store", f"{place}{reason}", "room to write; the same command goes on")
+    return WrongInput("store", f"{place}{reason}", f"a store with free space. {RUN_AGAIN}")
 
 
 class Files:
@@ -56,26 +58,30 @@ class Files:
         if "://" in self.uri:
             try:
                 fs, self.root = pafs.FileSystem.from_uri(self.uri)
-                self.fs = object_store.impatient(fs)
+                self.fs = object_store.with_time_limits(fs)
                 if not self.root:
                     raise OSError("no bucket")
             except (pa.ArrowInvalid, OSError) as error:
-                told = object_store.without_key(str(error))
-                raise WrongInput("store", str(self), f"a folder or a URI ({told})") from None
+                reason = object_store.without_key(str(error))
+                raise WrongInput("store", str(self), f"a folder or a URI ({reason})") from None
         else:
             self.fs, self.root = pafs.LocalFileSystem(), str(Path(self.uri).absolute())
             self.uri = self.root  # workers start in folders of their own
         self.local = isinstance(self.fs, pafs.LocalFileSystem)
 
     def __str__(self) -> str:
-        """Without a key that a URI may carry."""
-        return object_store.without_key(self.uri) if "://" in self.uri else _shown(Path(self.root))
+        """Without the access key that a URI may hold."""
+        return (
+            object_store.without_key(self.uri)
+            if "://" in self.uri
+            else _short_path(Path(self.root))
+        )
 
     def path(self, *names: str) -> str:
         return "/".join((self.root, *names))
 
     def address(self, *names: str) -> str:
-        """Where a person finds it: a path, or a URI without what leads to the server."""
+        """The place to show to a person: a path, or a URI without key and endpoint."""
         if self.local:
             return self.path(*names)
         return "/".join((str(self).partition("?")[0].rstrip("/"), *names))
@@ -84,21 +90,21 @@ class Files:
         return bool(self.fs.get_file_info(self.path(*names)).type != pafs.FileType.NotFound)
 
     def names(self, *folder: str) -> list[str]:
-        """File and folder names directly below a folder, sorted; none if it is not there."""
+        """File and folder names directly below a folder, sorted; none if it does not exist."""
         return [name for name, _ in self.listing(*folder)]
 
     def listing(self, *folder: str) -> list[tuple[str, int]]:
         """Names and times of last change (ns) directly below a folder."""
         below = pafs.FileSelector(self.path(*folder), allow_not_found=True, recursive=False)
-        found = [f for f in self.fs.get_file_info(below) if not f.base_name.startswith(".")]
-        return sorted((f.base_name, f.mtime_ns or 0) for f in found)
+        files = [f for f in self.fs.get_file_info(below) if not f.base_name.startswith(".")]
+        return sorted((f.base_name, f.mtime_ns or 0) for f in files)
 
     def read_bytes(self, *names: str) -> bytes:
         with self.fs.open_input_file(self.path(*names)) as file:
             return cast(bytes, file.read())
 
     def write_bytes(self, data: bytes, *names: str, lasting: bool = False) -> None:
-        """Write a file; a lasting one is on the disk, and not on its way there, afterwards."""
+        """Write a file; if `lasting`, it is flushed to the disk before it gets its name."""
         with (
             self._whole(self.path(*names), lasting) as target,
             self.fs.open_output_stream(target) as file,
@@ -112,16 +118,16 @@ class Files:
         self.write_bytes((json.dumps(value, indent=2) + "\n").encode(), *names, lasting=True)
 
     def move(self, names: Sequence[str], others: Sequence[str]) -> None:
-        """Give a file another name, in place of what may have that name."""
+        """Rename a file; a file that has the new name is replaced."""
         self.fs.move(self.path(*names), self.path(*others))
 
     def link_exclusively(
         self, names: Sequence[str], others: Sequence[str], lock: Sequence[str]
     ) -> bool:
-        """Give a file one more name unless that is taken; of several at once one is told True.
+        """Hard-link a file to a name; False if the name is taken. Of several at once one gets it.
 
-        Where files have one name only, it is copied under the lock. On file systems only: an object
-        store cannot be asked for that through pyarrow.
+        On file systems without hard links it is copied under the lock. Not for object stores:
+        pyarrow cannot ask them for exclusive creation.
         """
         final = self.path(*others)
         try:
@@ -132,56 +138,67 @@ class Files:
             if error.errno not in NO_LINKS:
                 raise
             content = self.read_bytes(*names)
-            with self.locked(*lock):  # so that an empty file is a dead writer's
+            with self.locked(*lock):  # who sees an empty file under this lock: its writer died
                 return _created(final, content)
         return True
 
     @contextmanager
     def locked(self, *names: str) -> Iterator[bool]:
-        """Keep others out of blocks of this name; says whether this place can do that."""
+        """Hold an exclusive lock; yields False where there are no locks.
+
+        The system releases the lock when this process ends, however it ends.
+        """
         if not self.local:
             yield False
             return
-        import fcntl
-
         place = Path(self.path(*names))
         place.parent.mkdir(parents=True, exist_ok=True)
-        with place.open("ab") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX)
-            except OSError:  # a network file system without locks
-                yield False
-            else:
-                yield True
+        with ExitStack() as files:
+            # Open for reading first: while a file is open for writing, its disk cannot be remounted
+            # read-only. NFS locks only files that are open for writing.
+            yield any(_lock(place, mode, files) for mode in (os.O_RDONLY, os.O_RDWR))
+
+    def is_locked(self, *names: str) -> bool:
+        """Whether somebody holds that lock; raises OSError where that cannot be known."""
+        try:
+            with Path(self.path(*names)).open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except FileNotFoundError:
+            pass
+        return False
 
     def remove(self, *names: str) -> None:
         with suppress(FileNotFoundError):
             self.fs.delete_file(self.path(*names))
 
-    def sweep(self, *folder: str, older_than: float = 0.0) -> None:
-        """Remove what killed writers left half-written directly below a folder."""
+    def remove_temporary(self, *folder: str, older_than: float = 0.0) -> None:
+        """Remove the temporary files of killed writers directly below a folder."""
         below = pafs.FileSelector(self.path(*folder), allow_not_found=True, recursive=False)
         for file in self.fs.get_file_info(below):
             age = time.time() - (file.mtime_ns or 0) / 1e9
             if file.base_name.startswith(".") and file.extension == "tmp" and age >= older_than:
                 self.fs.delete_file(file.path)
 
-    def make(self, folders: Iterable[Sequence[str]]) -> None:
-        """Create the place, or say in one line why it cannot be written; sweep these folders."""
+    def check_writable(self) -> None:
+        """Write a small file and remove it; raises OSError where that is refused."""
+        self.write_bytes(PROBE_CONTENT, PROBE)
+        self.remove(PROBE)
+
+    def create(self, folders: Iterable[Sequence[str]]) -> None:
+        """Create the place, or raise if it cannot be written; remove temporary files in folders."""
         try:
             self.fs.create_dir(self.root, recursive=True)
-            probe = self.path(f".probe-{uuid.uuid4().hex}")
-            with self.fs.open_output_stream(probe) as file:
-                file.write(PROBE)
-            self.fs.delete_file(probe)
+            self.check_writable()
             for folder in folders:
-                self.sweep(*folder, older_than=ABANDONED_SECONDS)
+                self.remove_temporary(*folder, older_than=ABANDONED_SECONDS)
         except OSError as error:
             if self.local:
                 reason = os.strerror(error.errno) if error.errno else str(error)
                 accepted = "a folder that can be written"
             else:
-                reason, accepted = object_store.told(error), object_store.ACCEPTED
+                reason, accepted = object_store.reason_of(error), object_store.ACCEPTED
             raise WrongInput("store", f"{self} ({reason})", accepted) from None
 
     def _temporary(self, final: str) -> str:
@@ -193,23 +210,23 @@ class Files:
 
     @contextmanager
     def _whole(self, final: str, lasting: bool = False) -> Iterator[str]:
-        """Where to write what then gets its name; of what could not be written nothing stays."""
+        """A temporary name to write to, renamed at the end; removed if writing fails."""
         target = self._temporary(final)
         try:
             yield target
             if target != final:
-                if lasting:  # file systems keep the order of names, but not that of contents
+                if lasting:  # a file system may write the new name to the disk before the content
                     _flush(target)
                 self.fs.move(target, final)
         except BaseException:
-            if target != final:  # half of it would take room that is wanted
+            if target != final:
                 with suppress(OSError):
                     Path(target).unlink()
             raise
 
 
 def _created(final: str, data: bytes) -> bool:
-    """Whether the file was not there; others may see it empty for a moment."""
+    """Create a file; False if it exists. Others may see it empty for a moment."""
     try:
         number = os.open(final, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
     except FileExistsError:
@@ -224,8 +241,18 @@ def _created(final: str, data: bytes) -> bool:
     return True
 
 
+def _lock(place: Path, mode: int, files: ExitStack) -> bool:
+    """Wait for the lock; False where there is none, as on some network drives."""
+    number = os.open(place, os.O_CREAT | mode, 0o666)
+    files.callback(os.close, number)
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX)
+    except OSError:
+        return False
+    return True
+
+
 def _flush(file: str) -> None:
-    """Have a file's content written to the disk."""
     number = os.open(file, os.O_RDONLY)
     try:
         os.fsync(number)
@@ -233,6 +260,6 @@ def _flush(file: str) -> None:
         os.close(number)
 
 
-def _shown(path: Path) -> str:
+def _short_path(path: Path) -> str:
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

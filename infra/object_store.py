@@ -1,4 +1,4 @@
-"""What is peculiar to object stores: keys in URIs, how long they are tried, what they say."""
+"""Object stores: access keys in URIs, limits to how long they are tried, their errors."""
 
 from __future__ import annotations
 
@@ -9,27 +9,29 @@ import pyarrow.fs as pafs
 
 from infra.errors import WrongInput
 
-ACCEPTED = "a bucket that is there, an endpoint that answers, a key that may do this"
+ACCEPTED = "a bucket that exists, an endpoint that answers, a key that may do this"
 ATTEMPTS, CONNECT_SECONDS, ANSWER_SECONDS = 3, 5, 15
-AWAY = re.compile(  # what is said while a store is out of reach or has too much to do
+AWAY = re.compile(  # errors of a store that is out of reach or overloaded
     "AWS Error (NETWORK_CONNECTION|SERVICE_UNAVAILABLE|SLOW_DOWN|THROTTLING|INTERNAL_FAILURE)"
 )
 KEY = re.compile(r"://[^/@\s]*(:[^@\s]*)?@")  # secrets may have slashes in them
 
 
 def without_key(text: str) -> str:
-    """A URI, or a text with URIs, without the keys that they may carry."""
+    """A URI, or a text with URIs, without access keys."""
     return KEY.sub("://", text)
 
 
-def impatient(fs: Any) -> Any:
-    """The same file system; S3 with limits to how long it is tried, which a URI cannot give.
+def with_time_limits(fs: Any) -> Any:
+    """The same file system; if it is S3, with time limits, which a URI cannot contain.
 
-    Without them an endpoint that does not answer is tried for minutes.
+    Without limits, pyarrow tries an endpoint that does not answer for minutes.
     """
     if not isinstance(fs, pafs.S3FileSystem):
         return fs
-    _, (options,) = fs.__reduce__()  # the one way to read back what the URI said
+    # pyarrow parses the URI and has no function that returns the options (endpoint, region, keys)
+    # that it read there. What it pickles contains them.
+    _, (options,) = fs.__reduce__()
     return pafs.S3FileSystem(
         **{
             **options,
@@ -44,12 +46,12 @@ def is_away(error: OSError) -> bool:
     return bool(AWAY.search(str(error)))
 
 
-def told(error: OSError) -> str:
-    """The end of what an object store says: the kind of error and its message."""
+def reason_of(error: OSError) -> str:
+    """The end of an object store's message: the kind of error and its text."""
     text = " ".join(str(error).split())
     return text[text.find("AWS Error") :] if "AWS Error" in text else text
 
 
 def refusal(error: OSError) -> WrongInput | None:
-    """What an object store refused or could not do, in a line; None if it was another's error."""
-    return WrongInput("store", told(error), ACCEPTED) if "AWS Error" in str(error) else None
+    """The message about an error of an object store; None for other errors."""
+    return WrongInput("store", reason_of(error), ACCEPTED) if "AWS Error" in str(error) else None

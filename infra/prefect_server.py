@@ -1,4 +1,8 @@
-"""Servers of Prefect that end with this process: a temporary API for one run, or a dashboard."""
+"""Prefect servers that end with this process: a temporary API for one run, or a dashboard.
+
+`_temporary_server` overrides `SubprocessASGIServer._run_uvicorn_command`, a private method of the
+Prefect version that pyproject.toml pins. Look at it again with every update of Prefect.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +33,8 @@ POLL_SECONDS = 0.2
 def prefect_api() -> Iterator[None]:
     """Prefect's API: the configured one, or a temporary one that ends with this process.
 
-    Prefect's own temporary server dies too early of a Ctrl-C, which a terminal sends to it as well,
-    and not at all when this process is killed. Ours has a session of its own and a guard.
+    Prefect's own temporary server ends too early at a Ctrl-C, which a terminal also sends to it,
+    and does not end when this process is killed. Ours has its own session, and a guard ends it.
     """
     from prefect.settings import get_current_settings
 
@@ -49,27 +53,26 @@ def prefect_api() -> Iterator[None]:
 
 
 def _must_answer(url: str) -> None:
-    """Raise if nobody is there; Prefect would tell it in pages. Any answer will do."""
+    """Raise if no server answers, in one line where Prefect would print pages."""
     try:
         urllib.request.urlopen(f"{url.rstrip('/')}/health", timeout=ANSWER_SECONDS).close()
     except OSError as error:
         reason = getattr(error, "reason", error)
         if isinstance(error, urllib.error.HTTPError) or isinstance(reason, ssl.SSLError):
             return
-        raise away(url, reason) from None
+        raise no_answer(url, reason) from None
 
 
-def away(url: str, reason: object) -> WrongInput:
-    """What is told of a server that does not do its work."""
-    accepted = "a Prefect server that runs; or unset it, and a run has one of its own"
+def no_answer(url: str, reason: object) -> WrongInput:
+    accepted = "a Prefect server that runs; unset it, and the run starts its own"
     return WrongInput("PREFECT_API_URL", f"{url} ({reason})", accepted)
 
 
 def _temporary_server(guard: ExitStack) -> Any:
-    """Prefect's temporary server, started as Prefect does but in a session of its own.
+    """Prefect's temporary server, started as Prefect does, but in its own session.
 
-    It is guarded from its first moment, as starting takes seconds. Prefect keeps one such server
-    per process and will use this one.
+    The guard exists before the server answers, as starting takes seconds. Prefect keeps one such
+    server per process, and will use this one.
     """
     from prefect.server.api.server import SubprocessASGIServer
 
@@ -85,16 +88,13 @@ def _temporary_server(guard: ExitStack) -> Any:
 
 @contextmanager
 def dashboard(host: str, port: int) -> Iterator[None]:
-    """A Prefect server with its dashboard.
-
-    Its database is where Prefect keeps it, so that runs are still shown by the next server.
-    """
+    """A Prefect server with its dashboard, on Prefect's usual database: it shows earlier runs."""
     api = api_of(host, port)
     settings = {
         "PREFECT_SERVER_UI_API_URL": "/api",
-        # Prefect's newer pages tell a company outside that they were opened, whatever is set.
+        # Prefect's newer pages report to a company that they were opened, whatever is set.
         "PREFECT_SERVER_UI_V2_ENABLED": "false",
-        # Its default lets any web page that its user opens talk to the server.
+        # By default any web page that the user opens may send requests to the server.
         "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": api.removesuffix("/api"),
     }
     settings = {name: os.environ.get(name, value) for name, value in settings.items()}
@@ -115,13 +115,13 @@ def is_loopback(host: str) -> bool:
 
 
 def api_of(host: str, port: int) -> str:
-    """The address by which this machine itself reaches the API of a server that listens there."""
+    """The address at which this machine reaches the API of a server that listens there."""
     name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://{f'[{name}]' if ':' in name else name}:{port}/api"
 
 
 def check_free(host: str, port: int, option: str) -> None:
-    """Raise if nobody can listen there."""
+    """Raise if it is not possible to listen there."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM
@@ -136,11 +136,11 @@ def check_free(host: str, port: int, option: str) -> None:
             if error.errno == errno.EADDRNOTAVAIL:
                 raise WrongInput("--host", host, "an address of this machine") from None
             found = f"{port} on {host} ({os.strerror(error.errno or 0)})"
-            raise WrongInput(option, found, "a free port, another one say") from None
+            raise WrongInput(option, found, "a free port") from None
 
 
 def _uvicorn(host: str, port: int, settings: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """Prefect's server in a session of its own: a Ctrl-C in the terminal goes past it."""
+    """Prefect's server in its own session: a Ctrl-C in the terminal does not reach it."""
     import prefect
 
     app = ["--app-dir", str(prefect.__module_path__.parent), "--factory"]
@@ -155,7 +155,7 @@ def _uvicorn(host: str, port: int, settings: Mapping[str, str]) -> subprocess.Po
 
 @contextmanager
 def _guarded(pid: int) -> Iterator[None]:
-    """A shell that sees this process die, however it dies, ends that one."""
+    """Kill a process when this one ends, however it ends: a shell waits for its pipe to close."""
     guard = subprocess.Popen(
         ["sh", "-c", f"read _; kill {pid}"],
         stdin=subprocess.PIPE,
@@ -171,7 +171,7 @@ def _guarded(pid: int) -> Iterator[None]:
 
 
 def _wait_for(server: subprocess.Popen[bytes], address: str, port: int) -> None:
-    """Until the server answers; the first start on a machine makes its database."""
+    """Wait until the server answers; its first start on a machine creates the database."""
     deadline = time.monotonic() + STARTUP_SECONDS
     while server.poll() is None and time.monotonic() < deadline:
         try:
@@ -179,7 +179,7 @@ def _wait_for(server: subprocess.Popen[bytes], address: str, port: int) -> None:
                 return
         except OSError:
             time.sleep(POLL_SECONDS)
-    state = "answers nothing" if server.poll() is None else "ended at once, see above"
+    state = "does not answer" if server.poll() is None else "ended at once, see above"
     accepted = f"one that answers within {STARTUP_SECONDS:.0f} s"
     raise WrongInput("Prefect server", f"one on port {port} that {state}", accepted)
 
@@ -201,5 +201,5 @@ def drain_prefect(seconds: float = 3.0) -> None:
     for worker in (APILogWorker, EventsWorker):
         try:
             worker.drain_all(timeout=seconds)
-        except Exception:  # ends the run in any case; there is nothing left to lose but a log line
+        except Exception:  # the run ends in any case; at most log lines are lost
             logging.getLogger(__name__).debug("could not drain %s", worker.__name__)

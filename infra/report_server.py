@@ -1,4 +1,4 @@
-"""Reports over HTTP, read-only, because a browser follows no link from a page to a file."""
+"""Reports over HTTP, read-only: browsers do not follow a link from a web page to a file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REPORT = re.compile(rf"/{NAME}/report/{NAME}")
 
 
 class _Reports(SimpleHTTPRequestHandler):
-    """Files of `<studies>/<name>/report/`, and nothing else, to who knows user:password."""
+    """Only files of `<studies>/<name>/report/`, for users who send user:password."""
 
     def __init__(self, *request: Any, studies: Path, authentication: str | None) -> None:
         self.studies = studies
@@ -29,8 +29,8 @@ class _Reports(SimpleHTTPRequestHandler):
         super().__init__(*request)
 
     def send_head(self) -> Any:
-        """The file, or why not."""
-        if not self._may():
+        """The file, or an error."""
+        if not self._is_authorized():
             self.send_response(HTTPStatus.UNAUTHORIZED)
             self.send_header("WWW-Authenticate", 'Basic realm="Tolstoy", charset="UTF-8"')
             self.send_header("Content-Length", "0")
@@ -45,21 +45,21 @@ class _Reports(SimpleHTTPRequestHandler):
         return str(self._file())
 
     def _file(self) -> Path | None:
-        asked = unquote(urlsplit(self.path).path)
-        if not REPORT.fullmatch(asked):
+        path = unquote(urlsplit(self.path).path)
+        if not REPORT.fullmatch(path):
             return None
-        place = (self.studies / asked.lstrip("/")).resolve()
+        place = (self.studies / path.lstrip("/")).resolve()
         inside = place.is_relative_to(self.studies.resolve())
         return place if inside and place.is_file() else None
 
-    def _may(self) -> bool:
+    def _is_authorized(self) -> bool:
         if not self.authentication:
             return True
         expected = b"Basic " + base64.b64encode(self.authentication.encode())
         return hmac.compare_digest(self.headers.get("Authorization", "").encode(), expected)
 
     def end_headers(self) -> None:
-        """A report is renewed under its name."""
+        """No caching: a new report has the same name."""
         self.send_header("Cache-Control", "no-cache")
         self.send_header("X-Content-Type-Options", "nosniff")
         super().end_headers()

@@ -6,34 +6,34 @@ import os
 import platform
 from pathlib import Path
 
-# Nothing here talks to anybody outside unless it is told to, and a server that comes back within a
-# minute is waited for; a user's own setting wins.
+# No usage data is sent, and a server that answers again within a minute is waited for. A user's own
+# setting has precedence.
 DEFAULTS = {
     "DO_NOT_TRACK": "1",
     "RAY_USAGE_STATS_ENABLED": "0",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    "PREFECT_CLIENT_RETRY_EXTRA_CODES": "500",  # what it says while its database is away
+    "PREFECT_CLIENT_RETRY_EXTRA_CODES": "500",  # its answer while its database does not answer
 }
 EMBEDDED = {
     "PREFECT_LOGGING_LEVEL": "WARNING",
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
 }
-# Ray's own switch to listen on the loopback interface only, read when Ray is imported; despite its
-# name it is heeded on Linux too.
+# With this, Ray listens on the loopback interface only, despite its name also on Linux. It is read
+# when Ray is imported.
 LOOPBACK_ONLY = ("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
-# How often Ray asks a cluster that does not answer, 40 s each time; 20 unless it is told.
+# How often Ray tries a cluster that does not answer, 40 s each time; its default is 20.
 ASKED_ONCE = ("RAY_NUM_REDIS_GET_RETRIES", "1")
 BLAS_KERNELS = "OPENBLAS_CORETYPE"
 AVX_512 = {"avx512f", "avx512dq", "avx512bw", "avx512vl"}
 
 
 def blas_kernels(cpuinfo: Path = Path("/proc/cpuinfo")) -> dict[str, str]:
-    """The setting that has numpy's OpenBLAS use AVX-512, where this machine has it.
+    """The setting that makes numpy's OpenBLAS use AVX-512, if this machine has it.
 
-    On machines that it does not know, such as AMD's Zen 5, it takes kernels for AVX2, at half the
-    speed. Read when numpy is loaded; a user's own setting wins.
+    On processors that OpenBLAS does not know, such as AMD's Zen 5, it chooses AVX2, at half the
+    speed. It is read when numpy is loaded. A user's own setting has precedence.
     """
     if BLAS_KERNELS in os.environ or platform.machine() != "x86_64":
         return {}
@@ -45,9 +45,9 @@ def blas_kernels(cpuinfo: Path = Path("/proc/cpuinfo")) -> dict[str, str]:
     return {BLAS_KERNELS: "SkylakeX"} if set(flags) >= AVX_512 else {}
 
 
-# One single-threaded process per core is quickest, and the same numbers come out whatever the
-# number of cores. Keeping freed memory saves a quarter of a training step with glibc; other
-# systems ignore the variables.
+# One single-threaded process per core is fastest, and gives the same numbers for any number of
+# cores. Keeping freed memory saves a quarter of a training step with glibc. Other systems ignore
+# these variables.
 WORKER = {
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",

@@ -34,7 +34,7 @@ class Store(Files):
 
     def prepare(self) -> None:
         """Create the store, or say in one line why it cannot be written."""
-        self.make([("tables", table) for table in TABLES])
+        self.create([("tables", table) for table in TABLES])
 
     def write_part(
         self,

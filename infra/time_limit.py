@@ -1,4 +1,4 @@
-"""A try that takes too long ends with its process; whoever started it starts it again."""
+"""A time limit: a call that takes too long ends its process, and the driver tries it again."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-GRACE_SECONDS = 60.0  # for the thread that tells why; then the process is ended from outside
-# Reads a pipe that this process holds: it ends when that is closed, by a kill as well.
+GRACE_SECONDS = 60.0  # for the thread that writes the reason; then the guard kills the process
+# The guard reads a pipe from this process, and so ends when this process ends, however it ends.
 GUARD = (
     "import os, select, sys; "
     "select.select([0], [], [], float(sys.argv[1]))[0] or os.kill(int(sys.argv[2]), 9)"
@@ -19,23 +19,23 @@ GUARD = (
 
 
 @contextmanager
-def ended_after(minutes: float | None, tell: Callable[[str, str], None]) -> Iterator[None]:
-    """End this process if the block takes longer; `tell` gets the reason and where it was.
+def ended_after(minutes: float | None, report: Callable[[str, str], None]) -> Iterator[None]:
+    """End this process if the block takes longer; `report` gets the reason and the stack.
 
-    A thread does it. Where even threads hang (a stopped process, native code that keeps Python's
-    lock), a guard outside does, which can tell nobody.
+    A thread does it. If threads hang, too (in a stopped process, or while native code keeps
+    Python's lock), a guard process does, without a report.
     """
     if minutes is None:
         yield
         return
     seconds = 60 * minutes
-    over, watched = threading.Event(), threading.get_ident()
+    ended, watched = threading.Event(), threading.get_ident()
 
     def watch() -> None:
-        if not over.wait(seconds):
+        if not ended.wait(seconds):
             frame = sys._current_frames().get(watched)
-            where = "".join(traceback.format_stack(frame)) if frame else ""
-            tell(f"not done within {minutes:g} minutes", where)
+            stack = "".join(traceback.format_stack(frame)) if frame else ""
+            report(f"not done within {minutes:g} minutes", stack)
             os._exit(1)
 
     command = [sys.executable, "-I", "-S", "-c", GUARD, str(seconds + GRACE_SECONDS)]
@@ -44,6 +44,6 @@ def ended_after(minutes: float | None, tell: Callable[[str, str], None]) -> Iter
     try:
         yield
     finally:
-        over.set()
+        ended.set()
         guard.kill()
         guard.communicate()

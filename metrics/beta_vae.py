@@ -25,7 +25,7 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.base.arrays import Factors, numbers, whole_numbers
+from metrics.base.arrays import BadArray, Factors, numbers, whole_numbers
 from metrics.base.inputs import Inputs, Pairs, Score
 from metrics.factor_vae import calibrated, per_factor
 
@@ -39,9 +39,8 @@ def beta_vae(train: Pairs, test: Pairs, rng: np.random.Generator) -> list[Score]
     features, factor = _points("train", train)
     test_features, test_factor = _points("test", test)
     if features.shape[1] != test_features.shape[1]:
-        raise ValueError(
-            f"test: found {test_features.shape[1]} latents; {features.shape[1]}, as train, is "
-            "accepted"
+        raise BadArray(
+            "test", f"{test_features.shape[1]} latents", f"{features.shape[1]}, as train"
         )
     divisor = max(1.0, float(features.max()) / LARGEST_FEATURE)
     told, test_told = _classify(features / divisor, factor, test_features / divisor, rng)
@@ -61,13 +60,11 @@ def _points(name: str, pairs: Pairs) -> tuple[NDArray[np.float64], Factors]:
     second = numbers(f"{name}.second", pairs.second, ("set", "pair", "latent"))
     factor = whole_numbers(f"{name}.factor", pairs.factor, ("set",))
     if second.shape != first.shape:
-        raise ValueError(
-            f"{name}.second: found shape {second.shape}; {first.shape}, as first, is accepted"
-        )
+        raise BadArray(f"{name}.second", f"shape {second.shape}", f"{first.shape}, as first")
     if len(factor) != len(first):
-        raise ValueError(f"{name}.factor: found {len(factor)} sets; {len(first)} are accepted")
+        raise BadArray(f"{name}.factor", f"{len(factor)} sets", f"{len(first)}")
     if factor.min() < 0:
-        raise ValueError(f"{name}.factor: found {factor.min()}; indices from 0 are accepted")
+        raise BadArray(f"{name}.factor", str(factor.min()), "indices from 0")
     return np.abs(np.subtract(first, second, dtype=np.float64)).mean(axis=1), factor
 
 

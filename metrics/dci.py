@@ -62,11 +62,7 @@ def accuracies(classifiers: list[Classifier], codes: Codes, factors: Factors) ->
     ]
 
 
-def matrix(inputs: Inputs, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Every latent's importance for every factor, as `evaluate` finds it: (latents, factors)."""
-    return importances(inputs.boosted)
-
-
 def evaluate(inputs: Inputs, rng: np.random.Generator) -> list[Score]:
     """Draws nothing: the trees' seed is the inputs'."""
+    inputs.matrices["dci"] = importances(inputs.boosted)
     return dci(inputs)

@@ -46,12 +46,13 @@ def dci_forest(
 
     `rng` draws one seed, the same for all forests, then the validation rows.
     """
-    fit = _forests(int(rng.integers(SEEDS)))
-    return regressor_scores(codes, factors, test_codes, test_factors, fit, rng)
+    learned = regressors(codes, factors, test_codes, test_factors, _forests(rng), rng)
+    return regressor_scores(learned)
 
 
-def _forests(seed: int) -> Fit:
+def _forests(rng: np.random.Generator) -> Fit:
     """Learns a factor with the depth that predicts it best on the rows that are held out."""
+    seed = int(rng.integers(SEEDS))
 
     def fit(
         codes: NDArray[np.float64], target: NDArray[np.float64], held_out: NDArray[np.bool_]
@@ -77,12 +78,8 @@ def _grow(
     return np.maximum(forest.feature_importances_, 0.0), forest.predict
 
 
-def matrix(inputs: Inputs, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Every latent's importance for every factor, as `evaluate` finds it: (latents, factors)."""
-    fit = _forests(int(rng.integers(SEEDS)))
-    return regressors(inputs.codes, inputs.factors, *inputs.test_table(), fit, rng)[0]
-
-
 def evaluate(inputs: Inputs, rng: np.random.Generator) -> list[Score]:
     """Draws one seed and the validation rows."""
-    return dci_forest(inputs.codes, inputs.factors, *inputs.test_table(), rng=rng)
+    learned = regressors(inputs.codes, inputs.factors, *inputs.test_table(), _forests(rng), rng)
+    inputs.matrices["dci_forest"] = learned.importance
+    return regressor_scores(learned)

@@ -46,7 +46,7 @@ def dci_lasso(
 
     `rng` draws the validation rows.
     """
-    return regressor_scores(codes, factors, test_codes, test_factors, _fit, rng)
+    return regressor_scores(regressors(codes, factors, test_codes, test_factors, _fit, rng))
 
 
 def _fit(
@@ -76,11 +76,8 @@ def _lassos(
     return weights, target_mean - mean @ weights
 
 
-def matrix(inputs: Inputs, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Every latent's importance for every factor, as `evaluate` finds it: (latents, factors)."""
-    return regressors(inputs.codes, inputs.factors, *inputs.test_table(), _fit, rng)[0]
-
-
 def evaluate(inputs: Inputs, rng: np.random.Generator) -> list[Score]:
     """Draws the validation rows."""
-    return dci_lasso(inputs.codes, inputs.factors, *inputs.test_table(), rng=rng)
+    learned = regressors(inputs.codes, inputs.factors, *inputs.test_table(), _fit, rng)
+    inputs.matrices["dci_lasso"] = learned.importance
+    return regressor_scores(learned)

@@ -11,6 +11,7 @@ from typing import Protocol, cast
 import numpy as np
 
 from metrics import METRICS
+from metrics.base.arrays import BadArray
 from metrics.base.inputs import Inputs, Score
 
 
@@ -25,7 +26,7 @@ class Metric(Protocol):
 def metric(name: str) -> Metric:
     """The module of a metric."""
     if name not in METRICS:
-        raise ValueError(f"metric: found {name!r}; {', '.join(METRICS)} are accepted")
+        raise BadArray("metric", repr(name), ", ".join(METRICS))
     return cast(Metric, import_module(f"metrics.{name}"))
 
 

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.base.arrays import Codes, numbers, whole_numbers
+from metrics.base.arrays import BadArray, Codes, numbers, whole_numbers
 from metrics.base.inputs import Inputs, Score
 from metrics.base.trees import Classifier
 
@@ -47,10 +47,8 @@ def total_variation(counts: ArrayLike) -> tuple[float, float]:
     """
     found = numbers("counts", counts, ("prediction", "value")).astype(np.float64)
     if found.min() < 0 or not found.any():
-        raise ValueError(
-            f"counts: found {found.min():g} to {found.max():g}; numbers from 0, not all of them 0, "
-            "are accepted"
-        )
+        range_found = f"{found.min():g} to {found.max():g}"
+        raise BadArray("counts", range_found, "numbers from 0, not all of them 0")
     found = found[:, found.any(axis=0)]
     of_value = found.sum(axis=0)
     overall = found.sum(axis=1, keepdims=True) / found.sum()
@@ -65,7 +63,7 @@ def unfairness(predictions: Sequence[Mapping[int, ArrayLike]]) -> list[Score]:
     for target, told in enumerate(predictions):
         others = [factor for factor in range(size) if factor != target]
         if sorted(told) != others:
-            raise ValueError(f"predictions[{target}]: found {sorted(told)}; {others} is accepted")
+            raise BadArray(f"predictions[{target}]", str(sorted(told)), str(others))
         for sensitive, labels in told.items():
             labels = whole_numbers("predictions", labels, ("value", "point"))
             counts = [(labels == label).sum(axis=1) for label in np.unique(labels)]

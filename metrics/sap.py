@@ -37,13 +37,16 @@ def sap(
     penalty: float = 0.01,
 ) -> list[Score]:
     """The mean gap ("score"), and every factor's gap ("gap") and best accuracy ("accuracy")."""
-    told = accuracies(codes, factors, test_codes, test_factors, seed, penalty)
-    second, best = np.sort(told, axis=0)[-2:].tolist()
+    return _gaps(accuracies(codes, factors, test_codes, test_factors, seed, penalty))
+
+
+def _gaps(accuracy: NDArray[np.float64]) -> list[Score]:
+    second, best = np.sort(accuracy, axis=0)[-2:].tolist()
     gaps = [first - other for first, other in zip(best, second, strict=True)]
     return [
         Score("score", float(np.mean(gaps))),
         *(Score("gap", gap, factor) for factor, gap in enumerate(gaps)),
-        *(Score("accuracy", accuracy, factor) for factor, accuracy in enumerate(best)),
+        *(Score("accuracy", share, factor) for factor, share in enumerate(best)),
     ]
 
 
@@ -97,15 +100,9 @@ def _accuracy(
     return float((machine.predict(test_latent[:, None]) == test_factor).mean())
 
 
-def matrix(inputs: Inputs, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Every latent's accuracy for every factor, as `evaluate` finds it: (latents, factors)."""
-    told = accuracies(
-        inputs.codes, inputs.factors, *inputs.test_table(), seed=int(rng.integers(SEEDS))
-    )
-    return told[: inputs.codes.shape[1]]
-
-
 def evaluate(inputs: Inputs, rng: np.random.Generator) -> list[Score]:
     """Draws one seed, the same for all classifiers."""
     seed = int(rng.integers(SEEDS))
-    return sap(inputs.codes, inputs.factors, *inputs.test_table(), seed=seed)
+    accuracy = accuracies(inputs.codes, inputs.factors, *inputs.test_table(), seed=seed)
+    inputs.matrices["sap"] = accuracy[: inputs.codes.shape[1]]
+    return _gaps(accuracy)

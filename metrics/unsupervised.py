@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metrics.base import gaussians
-from metrics.base.arrays import numbers
+from metrics.base.arrays import BadArray, numbers
 from metrics.base.information import discretise, mutual_information
 from metrics.base.inputs import BINS, Inputs, Score
 
@@ -53,8 +53,7 @@ def unsupervised(
     if logvar is not None:
         spread = _of_same_points("logvar", logvar, mean)
         if spread.max() > gaussians.HIGHEST:
-            accepted = f"numbers to {gaussians.HIGHEST:.0f} are accepted"
-            raise ValueError(f"logvar: found {spread.max()}; {accepted}")
+            raise BadArray("logvar", str(spread.max()), f"numbers to {gaussians.HIGHEST:.0f}")
         sampled = gaussians.sample(mean, spread, rng)
         kl = gaussians.kl(mean, spread).mean(axis=0)
         scores += [
@@ -85,9 +84,7 @@ def _of_same_points(
 ) -> NDArray[np.float64]:
     found = numbers(name, array, ("row", "column")[: points.ndim])
     if found.shape != points.shape:
-        raise ValueError(
-            f"{name}: found shape {found.shape}; {points.shape}, as codes, is accepted"
-        )
+        raise BadArray(name, f"shape {found.shape}", f"{points.shape}, as codes")
     return found.astype(np.float64)
 
 

@@ -10,7 +10,7 @@ from infra.pictures import grid_gif
 from infra.store import Store
 from models.representation import traversed
 from tasks.study.model import Model
-from tasks.train import load_model
+from tasks.weights import load_model
 
 FRAMES = 16  # from one end to the other; the way back shows them again
 ACROSS = 5  # latents in a row

@@ -1,4 +1,4 @@
-"""Where a model under way is kept: its newest checkpoint and the one before it."""
+"""Checkpoints of a model in training: the newest and the one before it."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from infra.store import Store
 
 NEWEST, BEFORE = "checkpoint.pt", "checkpoint-before.pt"
-DIGEST = 32  # bytes of SHA-256 in front of the content, by which damage is known
+DIGEST = 32  # bytes of SHA-256 in front of the content, which show damage
 
 
 class Checkpoints:
-    """The checkpoints of one model. Killed at any moment, at least one whole one stands."""
+    """The checkpoints of one model. A kill at any moment leaves at least one undamaged."""
 
     def __init__(self, store: Store, model_id: str) -> None:
         self.store, self.folder = store, ("models", model_id)
-        self._newest_is_whole: bool | None = None  # not known before it was read or written
+        self._newest_is_whole: bool | None = None  # unknown before it is read or written
 
     def save(self, content: bytes) -> None:
         if self._newest_is_whole is None:
@@ -28,7 +28,7 @@ class Checkpoints:
         self._newest_is_whole = True
 
     def whole(self) -> Iterator[bytes]:
-        """What was saved and is not damaged, the newest first."""
+        """Undamaged checkpoints, the newest first."""
         for name in (NEWEST, BEFORE):
             if (content := self._whole(name)) is not None:
                 yield content

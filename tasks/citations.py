@@ -42,11 +42,16 @@ class Paper:
     note: str = ""
 
     @property
+    def short(self) -> str:
+        """For a sentence: Kim and Mnih 2018."""
+        return f"{_short(self.authors)} {self.year}"
+
+    @property
     def text(self) -> str:
         """For a list: Kim and Mnih 2018. Disentangling by factorising. ICML."""
         title = self.title.replace("{", "").replace("}", "")
         venue = f" {self.venue}." if self.venue else ""
-        return f"{_short(self.authors)} {self.year}. {title}.{venue}"
+        return f"{self.short}. {title}.{venue}"
 
     def bibtex(self, key: str) -> str:
         fields = {

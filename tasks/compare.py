@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,93 +13,90 @@ from numpy.typing import NDArray
 from infra.store import Store, table_of
 from infra.tables import KEYS
 from metrics.udr import Prepared, compare, compare_both, prepare
-from tasks.orders import ComparisonOrder
 from tasks.study.model import Model
 from tasks.study.pair_parts import (
-    NOTHING,
-    Held,
+    NO_MODELS,
     PairPart,
-    held_models,
+    Sides,
     missing_parts,
+    stored_models,
     tiles,
     wanted_parts,
 )
-from tasks.study.spec import Udr
-
-COMPARED = "compared"
+from tasks.study.spec import Study, Udr
 
 Codes = NDArray[np.float32]
 Flags = NDArray[np.bool_]
-Keep = Callable[[PairPart, pa.Table], None]
+Write = Callable[[PairPart, pa.Table], None]
 
 
-def compare_tile(models: Sequence[Model], order: ComparisonOrder) -> str:
-    """Write what is missing of the parts of a tile.
+def compare_tile(
+    store: Store, study: Study, models: Sequence[Model], cells: Iterable[tuple[str, str]]
+) -> list[str]:
+    """Write what is missing of the pairs of models of these pairs of cells.
 
-    Returns `compared`, or the ids of the models whose representations cannot be read: what there
-    is of the others is written.
+    Returns the ids of the models whose representations cannot be read; the others are compared.
     """
-    store, udr = Store(order.store), order.udr
-    wanted = set(order.cells)
+    udr, wanted = study.udr, set(cells)
     parts = [part for part in wanted_parts(models, udr) if part.cells in wanted]
 
     def write(part: PairPart, rows: pa.Table) -> None:
         store.write_part("pairs", part.name, rows, part.made_from(udr.kl_threshold))
 
-    return " ".join(compare_parts(store, parts, udr, write)) or COMPARED
+    return compare_parts(store, parts, udr, write)
 
 
-def compare_parts(store: Store, parts: Sequence[PairPart], udr: Udr, keep: Keep) -> list[str]:
+def compare_parts(store: Store, parts: Sequence[PairPart], udr: Udr, write: Write) -> list[str]:
     """Compute parts of which something is missing; returns ids of unreadable representations."""
-    there = {part.name: held_models(store, part, udr.kl_threshold) for part in parts}
-    missing = [part for part in parts if part.missing(there[part.name])]
+    stored = {part.name: stored_models(store, part, udr.kl_threshold) for part in parts}
+    missing = [part for part in parts if part.missing(stored[part.name])]
     cells: dict[str, dict[str, Model]] = {}
     for model in (model for part in missing for model in part.models):
         cells.setdefault(model.cell, {})[model.id] = model
-    needed = [model for found in cells.values() for model in found.values()]
+    needed = [model for members in cells.values() for model in members.values()]
     informative = {i: kl > udr.kl_threshold for i, kl in kl_of_trained(store, needed).items()}
     similarities = list(dict.fromkeys(part.similarity for part in missing))
-    lost: set[str] = set()
+    unreadable: set[str] = set()
     ready: dict[str, _Cell] = {}
     raw: dict[str, _Raw] = {}  # kept where it is prepared again, for another similarity
-    for cell, found in cells.items():
-        codes = {i: read for i, m in found.items() if (read := codes_of(store, m)) is not None}
-        lost |= found.keys() - codes.keys()
+    for cell, members in cells.items():
+        codes = {i: read for i, m in members.items() if (read := codes_of(store, m)) is not None}
+        unreadable |= members.keys() - codes.keys()
         if codes:
-            one = _Raw(list(codes), np.stack(list(codes.values())))
-            ready[cell] = _Cell(one, similarities[0], informative)
+            unprepared = _Raw(list(codes), np.stack(list(codes.values())))
+            ready[cell] = _Cell(unprepared, similarities[0], informative)
             if len(similarities) > 1:
-                raw[cell] = one
+                raw[cell] = unprepared
     for similarity in similarities:
         if similarity != similarities[0]:
             ready.clear()
-            ready.update({c: _Cell(one, similarity, informative) for c, one in raw.items()})
+            ready.update({c: _Cell(r, similarity, informative) for c, r in raw.items()})
         for whole in (part for part in missing if part.similarity == similarity):
-            part = whole.without(lost)
-            if part.one and part.other and part.missing(there[part.name]):
-                keep(part, _compared(store, part, there[part.name], ready))
-    return sorted(lost)
+            part = whole.without(unreadable)
+            if part.one and part.other and part.missing(stored[part.name]):
+                write(part, _compared(store, part, stored[part.name], ready))
+    return sorted(unreadable)
 
 
 def compare_here(
     store: Store, models: Sequence[Model], udr: Udr
 ) -> tuple[dict[str, pa.Table], set[str]]:
-    """Parts, by name, of which the store lacks something, computed in this process and not kept,
-    and the ids of models whose representations cannot be read."""
-    beside: dict[str, pa.Table] = {}
-    lost: set[str] = set()
+    """Parts that the store lacks, by name, computed in this process and not written; and the ids of
+    models whose representations cannot be read."""
+    parts: dict[str, pa.Table] = {}
+    unreadable: set[str] = set()
 
-    def keep(part: PairPart, rows: pa.Table) -> None:
-        beside[part.name] = rows
+    def collect(part: PairPart, rows: pa.Table) -> None:
+        parts[part.name] = rows
 
     while True:
-        readable = [model for model in models if model.id not in lost]
-        found: list[str] = []
+        readable = [model for model in models if model.id not in unreadable]
+        new: list[str] = []
         for tile in tiles(missing_parts(store, readable, udr)):
-            found += compare_parts(store, tile, udr, keep)
-        if not found:
-            return beside, lost
-        lost.update(found)
+            new += compare_parts(store, tile, udr, collect)
+        if not new:
+            return parts, unreadable
+        unreadable.update(new)
 
 
 def kl_of_trained(store: Store, models: Sequence[Model]) -> dict[str, NDArray[np.float64]]:
@@ -145,29 +142,28 @@ class _Cell:
         places = [self._place[model.id] for model in models]
         if places == list(range(len(self._place))):
             return self._prepared, self._informative
-        kept = {
-            name: getattr(self._prepared, name)[places] for name in ("latents", "grams", "means")
-        }
-        return replace(self._prepared, **kept), self._informative[places]
+        names = ("latents", "grams", "means")
+        chosen = {name: getattr(self._prepared, name)[places] for name in names}
+        return replace(self._prepared, **chosen), self._informative[places]
 
 
-def _compared(store: Store, part: PairPart, there: Held, ready: Mapping[str, _Cell]) -> pa.Table:
-    """The part's rows: those it has already, and the missing ones computed."""
+def _compared(store: Store, part: PairPart, stored: Sides, ready: Mapping[str, _Cell]) -> pa.Table:
+    """The part's rows: those in the store, and the missing ones computed."""
     models = part.models
     place = {model.id: index for index, model in enumerate(models)}
     scores = np.full((2, len(models), len(models)), np.nan)  # udr, udr_eq2 of regressor, target
-    if there != NOTHING:
+    if stored != NO_MODELS:
         put_pairs(store.read("pairs", keys=[part.name]), place, scores)
-    for one, other in part.missing(there):
+    for one, other in part.missing(stored):
         rows, columns = ([place[model.id] for model in side] for side in (one, other))
         a, of_a = ready[one[0].cell].some(one)
         if one == other:
             scores[:, np.array(rows)[:, None], columns] = compare(a, a, of_a, of_a)
             continue
         b, of_b = ready[other[0].cell].some(other)
-        found = compare_both(a, b, of_a, of_b)
-        scores[:, np.array(rows)[:, None], columns] = found[:2]
-        scores[:, np.array(columns)[:, None], rows] = found[2:]
+        both = compare_both(a, b, of_a, of_b)
+        scores[:, np.array(rows)[:, None], columns] = both[:2]
+        scores[:, np.array(columns)[:, None], rows] = both[2:]
     itself = range(len(models))
     scores[:, itself, itself] = np.nan
     return _pair_rows(models, scores, part.similarity)
@@ -176,9 +172,9 @@ def _compared(store: Store, part: PairPart, there: Held, ready: Mapping[str, _Ce
 def put_pairs(rows: pa.Table, place: dict[str, int], scores: NDArray[np.float64]) -> None:
     """Put rows of `pairs` at the places of their models in (udr, udr_eq2), models × models."""
     ids = pa.array(list(place), pa.string())
-    found = [pc.index_in(rows[name], ids) for name in ("regressor_id", "model_id")]
-    known = pc.and_(*(pc.is_valid(index) for index in found))
-    regressor, target = (index.filter(known).to_numpy() for index in found)
+    places = [pc.index_in(rows[name], ids) for name in ("regressor_id", "model_id")]
+    known = pc.and_(*(pc.is_valid(index) for index in places))
+    regressor, target = (index.filter(known).to_numpy() for index in places)
     for formula, name in enumerate(("udr", "udr_eq2")):
         scores[formula, regressor, target] = rows[name].filter(known).to_numpy()
 

@@ -17,17 +17,18 @@ from tasks.study.spec import DataChoice
 
 
 def describe(choice: DataChoice) -> Description:
-    """What can be said of the data set; only the user's own are loaded for it."""
+    """Channels and factors of a data set; only the user's own data are loaded for it."""
     return _own(choice) if choice.own else data.describe(choice.name, choice.source)
 
 
 @lru_cache(maxsize=4)
 def load(choice: DataChoice) -> DataSet:
-    """The pictures; one copy per process of what is a memory map underneath."""
-    settled = with_source(choice, () if choice.own else data.sources(choice.name))
-    if choice.own or not settled.source:
+    """The pictures: a memory map, opened once per process. Raises if they have changed since the
+    study chose their source, or are not on this machine."""
+    choice = with_source(choice, () if choice.own else data.sources(choice.name))
+    if choice.own or not choice.source:
         return cast(DataSet, _own(choice))
-    return data.load(choice.name, settled.source, folder())
+    return data.load(choice.name, choice.source, folder())
 
 
 _own = lru_cache(maxsize=4)(own_table)
@@ -36,6 +37,6 @@ _own = lru_cache(maxsize=4)(own_table)
 @lru_cache(maxsize=1)
 def probe_images(choice: DataChoice, count: int) -> NDArray[np.float32]:
     """The ordered images on which all models of a data set are compared."""
-    images_of = load(choice)
+    data_set = load(choice)
     draws = stream("probe", choice.name)
-    return images_of.images(images_of.sample(count, draws), draws)
+    return data_set.images(data_set.sample(count, draws), draws)

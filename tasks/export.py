@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from data.base.pixels import Progress
 from data.base.protocol import DataSet, Factors
 from infra.errors import WrongInput
+from infra.new_file import writing_new
 from infra.pictures import grid_png
 
 BLOCK = 4096  # images drawn and written at a time, so that memory stays bounded
@@ -21,7 +22,7 @@ SHEET = (6, 10)  # rows and columns of a contact sheet
 
 
 def read_rows(path: Path, data_set: DataSet) -> Factors:
-    """Rows of factor values, or places in the grid's order, from an .npy file."""
+    """Rows of factor values, from an .npy file of them or of places in the grid's order."""
     try:
         rows: NDArray[Any] = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
@@ -57,34 +58,27 @@ def write_images(
 ) -> int:
     """Write images (n, 64, 64, channels) and factors of these rows, or of the whole grid.
 
-    The file appears whole or not at all, and never in place of another.
+    The file appears whole or not at all, and never replaces another.
     """
-    if target.exists():
-        raise WrongInput("--out", str(target), "a file that does not exist yet")
     count = math.prod(data_set.factor_sizes) if rows is None else len(rows)
-    partial = target.with_name(f".{target.name}.partial")
-    try:
-        with zipfile.ZipFile(partial, "w", allowZip64=True) as archive:
-            with archive.open("images.npy", "w", force_zip64=True) as member:
-                header = {"descr": "|u1", "fortran_order": False}
-                shape = (count, 64, 64, data_set.channels)
-                np.lib.format.write_array_header_1_0(member, {**header, "shape": shape})
-                for done, part in _parts(data_set, rows, count):
-                    images = data_set.images(part, draws).transpose(0, 2, 3, 1)
-                    member.write(np.rint(images * 255).astype(np.uint8).tobytes())
-                    if progress:
-                        progress(done / count)
-            factors = np.concatenate([part for _, part in _parts(data_set, rows, count)])
-            names = np.array(data_set.factor_names)
-            for name, array in (("factors", factors), ("factor_names", names)):
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                    np.lib.format.write_array(member, array, allow_pickle=False)
-        partial.rename(target)
-    except OSError as error:
-        found = f"{target} ({error.strerror or error})"
-        raise WrongInput("--out", found, "a place with room to write") from None
-    finally:
-        partial.unlink(missing_ok=True)
+    with (
+        writing_new(target, "--out") as partial,
+        zipfile.ZipFile(partial, "w", allowZip64=True) as archive,
+    ):
+        with archive.open("images.npy", "w", force_zip64=True) as member:
+            header = {"descr": "|u1", "fortran_order": False}
+            shape = (count, 64, 64, data_set.channels)
+            np.lib.format.write_array_header_1_0(member, {**header, "shape": shape})
+            for done, part in _parts(data_set, rows, count):
+                images = data_set.images(part, draws).transpose(0, 2, 3, 1)
+                member.write(np.rint(images * 255).astype(np.uint8).tobytes())
+                if progress:
+                    progress(done / count)
+        factors = np.concatenate([part for _, part in _parts(data_set, rows, count)])
+        names = np.array(data_set.factor_names)
+        for name, array in (("factors", factors), ("factor_names", names)):
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
     return count
 
 

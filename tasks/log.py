@@ -1,4 +1,4 @@
-"""What happened to a model, or a group that is compared, in its own words: a line per event."""
+"""The log of a model, or of a group that is compared: a line per event."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from datetime import UTC, datetime
 from infra.store import Store
 
 LOG = "log.txt"
-LAST_WORDS = "last words: "
+ENDED_BECAUSE = "ended because: "
 
 
 class Log:
-    """Lines go to the store at once, because the next thing may be a kill."""
+    """Each line goes to the store at once, as the process may be killed next."""
 
     def __init__(self, store: Store, *folder: str) -> None:
         self.store, self.place = store, (*folder, LOG)
 
     def add(self, text: str) -> None:
-        """A log that cannot be written costs nothing else."""
+        """Append a line; a store that cannot be written raises no error."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         line = f"{now} {socket.gethostname()} {os.getpid()}: {text.rstrip()}\n"
         with suppress(OSError):
@@ -28,16 +28,16 @@ class Log:
             self.store.write_bytes(older + line.encode(), *self.place)
 
     def end(self, reason: str, details: str) -> None:
-        """Why the worker that writes this is about to end."""
-        self.add(f"{details}\n{LAST_WORDS}{reason}")
+        """Write why this worker is about to end itself."""
+        self.add(f"{details}\n{ENDED_BECAUSE}{reason}")
 
     @property
-    def last_words(self) -> str:
-        """What a worker said before it ended, if that is the last of the log."""
+    def reason_for_end(self) -> str:
+        """Why a worker ended itself, if that is the last line."""
         with suppress(OSError):
             lines = self.store.read_bytes(*self.place).decode(errors="replace").splitlines()
-            if lines and lines[-1].startswith(LAST_WORDS):
-                return lines[-1].removeprefix(LAST_WORDS)
+            if lines and lines[-1].startswith(ENDED_BECAUSE):
+                return lines[-1].removeprefix(ENDED_BECAUSE)
         return ""
 
 

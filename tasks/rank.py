@@ -11,59 +11,58 @@ from numpy.typing import NDArray
 from infra.store import Store, table_of
 from metrics.udr import aggregate
 from tasks.compare import key_columns, kl_of_trained, put_pairs
-from tasks.orders import ComparisonOrder
 from tasks.streams import stream
 from tasks.study.groups import ranking_made_from
 from tasks.study.model import Model
 from tasks.study.pair_parts import PairPart, chosen_seeds, wanted_parts
-from tasks.study.spec import Udr
+from tasks.study.spec import Study, Udr
 
 Scores = NDArray[np.float64]  # (udr and udr_eq2, regressors, targets); NaN where not compared
 
 
-def rank_models(group: str, models: Sequence[Model], order: ComparisonOrder) -> str:
-    """Write the rankings of these models, all of whose pairs must be there."""
-    store = Store(order.store)
-    made_from = ranking_made_from([model.id for model in models], order.udr)
-    rows = rankings(store, models, order.udr)
+def rank_models(store: Store, study: Study, group: str, models: Sequence[Model]) -> None:
+    """Write the rankings of these models, all of whose pairs must be in the store."""
+    made_from = ranking_made_from([model.id for model in models], study.udr)
+    rows = rankings(store, models, study.udr)
     store.write_part("ranks", group, pa.concat_tables(rows), made_from)
-    return "ranked"
 
 
 def rankings(
     store: Store,
     models: Sequence[Model],
     udr: Udr,
-    beside: Mapping[str, pa.Table] | None = None,
+    newer: Mapping[str, pa.Table] | None = None,
 ) -> list[pa.Table]:
     """Rows of `ranks` of these trained models of one data set, by similarity and pool.
 
-    `beside` has parts of `pairs`, by name, that are newer than the store's.
+    `newer` has parts of `pairs`, by name, to read in place of the store's.
     """
     models = sorted(models, key=lambda model: (model.method, model.strength, model.seed))
     kl = kl_of_trained(store, models)
     informative = np.array([(kl[model.id] > udr.kl_threshold).sum() for model in models])
     wanted = wanted_parts(models, udr)
-    found = []
+    tables = []
     for similarity in udr.similarities:
         parts = [part for part in wanted if part.similarity == similarity]
-        scores = pair_scores(store, models, parts, beside or {})
-        found += [_rank_rows(models, scores, informative, similarity, p, udr) for p in udr.pools]
-    return found
+        scores = pair_scores(store, models, parts, newer or {})
+        tables += [
+            _rank_rows(models, scores, informative, similarity, pool, udr) for pool in udr.pools
+        ]
+    return tables
 
 
 def pair_scores(
     store: Store,
     models: Sequence[Model],
     parts: Sequence[PairPart],
-    beside: Mapping[str, pa.Table],
+    newer: Mapping[str, pa.Table],
 ) -> Scores:
     """All pairs of some parts, at the places of their models."""
     place = {model.id: index for index, model in enumerate(models)}
     scores = np.full((2, len(models), len(models)), np.nan)
     columns = ["model_id", "regressor_id", "udr", "udr_eq2"]
     for part in parts:
-        rows = beside.get(part.name)
+        rows = newer.get(part.name)
         put_pairs(
             store.read("pairs", columns, [part.name]) if rows is None else rows, place, scores
         )

@@ -23,95 +23,95 @@ from models.blank import encode_all
 from models.representation import encode, reconstruction_losses
 from tasks.data_sets import load
 from tasks.log import model_log
-from tasks.orders import ScoringOrder
 from tasks.streams import stream
 from tasks.study.model import Model
-from tasks.study.spec import Metrics, images_per_model
-from tasks.train import load_model
+from tasks.study.spec import Metrics, Study, images_per_model
+from tasks.weights import load_model
 
 COLUMNS = ("metric", "part", "factor", "value", "reason", "seconds", "stream")
 Codes = NDArray[np.float32]
 Show: TypeAlias = Callable[[Any], NDArray[np.float32]]
-IMAGES_AT_ONCE = 8192  # drawn, encoded and dropped together, so that memory stays bounded
+IMAGES_AT_ONCE = 8192  # drawn and encoded together: this bounds the memory
 
 
-def score_model(model: Model, order: ScoringOrder) -> str:
+def score_model(store: Store, study: Study, model: Model) -> str:
     """Write the rows of every metric that the model lacks; returns `done` or `scored`."""
-    store = Store(order.store)
     older = store.rows_of("scores", model.id, model.cell)
-    have = set(older["metric"].to_pylist())
-    missing = [name for name in order.metrics.names if name not in have]
+    scored = set(older["metric"].to_pylist())
+    missing = [name for name in study.metrics.names if name not in scored]
     if not missing:
         return "done"
     torch.set_num_threads(1)
     log = model_log(store, model.id)
-    rows = _rows(model, order, store, older, missing)
+    rows = _rows(store, study, model, older, missing)
     store.write_part("scores", model.id, {**model.keys, **rows})
     log.add(f"scored: {', '.join(missing)}")
     return "scored"
 
 
 def _rows(
-    model: Model, order: ScoringOrder, store: Store, older: pa.Table, missing: list[str]
+    store: Store, study: Study, model: Model, older: pa.Table, missing: list[str]
 ) -> dict[str, list[object]]:
-    """The rows that there are, and those of the missing metrics."""
-    images_of = load(order.data)
-    possible = [name for name in missing if images_of.factor_names or not reads_factors(name)]
-    wanted = order.metrics.model_copy(update={"names": tuple(possible)})
-    inputs = (
-        prepare_inputs(load_model(model, store), images_of, model, wanted) if possible else None
-    )
+    """The older rows, and those of the missing metrics."""
+    data_set = load(study.choice(model.data))
+    possible = [name for name in missing if data_set.factor_names or not reads_factors(name)]
+    wanted = study.metrics.model_copy(update={"names": tuple(possible)})
+    inputs = prepare_inputs(load_model(model, store), data_set, model, wanted) if possible else None
     rows: dict[str, list[object]] = {name: older[name].to_pylist() for name in COLUMNS}
     for name in missing:
         began = time.perf_counter()
         scores, reason = _evaluated(name, inputs if name in possible else None, model)
         seconds = time.perf_counter() - began
         for score in scores:
-            factor = None if score.factor is None else images_of.factor_names[score.factor]
-            value: float | None = score.value
-            why = reason
-            if not math.isfinite(score.value):
-                value, why = None, reason or f"it comes out as {score.value}"
-            values = (name, score.part, factor, value, why, seconds, f"{model.id} {name}")
-            for column, entry in zip(COLUMNS, values, strict=True):
-                rows[column].append(entry)
+            finite = math.isfinite(score.value)
+            row = {
+                "metric": name,
+                "part": score.part,
+                "factor": None if score.factor is None else data_set.factor_names[score.factor],
+                "value": score.value if finite else None,
+                "reason": reason if finite else reason or f"it comes out as {score.value}",
+                "seconds": seconds,
+                "stream": f"{model.id} {name}",
+            }
+            for column in COLUMNS:
+                rows[column].append(row[column])
     return rows
 
 
 def _evaluated(name: str, inputs: Inputs | None, model: Model) -> tuple[list[Score], str]:
     """A metric's scores; or its headline without a value, and the reason why there is none."""
-    nothing = [Score("score", math.nan)]
+    no_value = [Score("score", math.nan)]
     if inputs is None:
-        return nothing, "the pictures have no factors"
+        return no_value, "the pictures have no factors"
     try:
         return evaluate(name, inputs, stream(model.id, name)), ""
     except ValueError as error:
-        return nothing, " ".join(str(error).split())
+        return no_value, " ".join(str(error).split())
 
 
-def prepare_inputs(vae: VAE, images_of: DataSet, model: Model, settings: Metrics) -> Inputs:
-    """Codes of i.i.d. rows and of all kinds of groups, as far as the metrics need them.
+def prepare_inputs(vae: VAE, data_set: DataSet, model: Model, settings: Metrics) -> Inputs:
+    """Codes of i.i.d. rows and of all kinds of groups that the metrics need.
 
-    Every input has a stream of its own, so that adding a metric changes no number of another.
+    Every input has its own random stream, so adding a metric changes no number of another.
     Pictures without factors give rows without columns, and no groups.
     """
     wanted = needs(settings.names)
-    codes_of = CodesOf(vae, images_of, images_per_model(settings, images_of.factor_sizes))
+    codes_of = CodesOf(vae, data_set, images_per_model(settings, data_set.factor_sizes))
     points, test_points, size = settings.points, settings.test_points, settings.group_size
 
     def groups(count: int, name: str) -> Groups:
         draws = stream(model.id, name)
-        factors, fixed = images_of.sample_groups(count, size, draws)
+        factors, fixed = data_set.sample_groups(count, size, draws)
         return Groups(codes_of(factors, draws), fixed)
 
     def pairs(count: int, name: str) -> Pairs:
         draws = stream(model.id, name)
-        first, second, fixed = images_of.sample_pairs(count, size, draws)
+        first, second, fixed = data_set.sample_pairs(count, size, draws)
         return Pairs(codes_of(first, draws), codes_of(second, draws), fixed)
 
     def variations(count: int, name: str) -> Groups:
         draws = stream(model.id, name)
-        factors, varied = images_of.sample_variations(count, size, draws)
+        factors, varied = data_set.sample_variations(count, size, draws)
         return Groups(codes_of(factors, draws), varied)
 
     kinds: dict[str, Callable[[int, str], Any]] = {
@@ -119,48 +119,48 @@ def prepare_inputs(vae: VAE, images_of: DataSet, model: Model, settings: Metrics
         "pairs": pairs,
         "variations": variations,
     }
-    given: dict[str, Any] = {}
+    drawn: dict[str, Any] = {}
     impossible: dict[str, str] = {}
     for kind, draw in kinds.items():
         if kind in wanted:
             try:
-                given[f"train_{kind}"] = draw(points, f"train {kind}")
-                given[f"test_{kind}"] = draw(test_points, f"test {kind}")
-            except ValueError as error:  # a table of one's own may lack the rows
+                drawn[f"train_{kind}"] = draw(points, f"train {kind}")
+                drawn[f"test_{kind}"] = draw(test_points, f"test {kind}")
+            except ValueError as error:  # the user's own table may lack the rows
                 impossible[kind] = str(error)
     if "interventions" in wanted:
         draws = stream(model.id, "interventions")
         try:
-            shown = images_of.sample_interventions(INTERVENED, draws)
-            given["interventions"] = tuple(codes_of(factors, draws) for factors in shown)
+            intervened = data_set.sample_interventions(INTERVENED, draws)
+            drawn["interventions"] = tuple(codes_of(factors, draws) for factors in intervened)
         except ValueError as error:
             impossible["interventions"] = str(error)
     if "test_table" in wanted:
         draws = stream(model.id, "test table")
-        given["test_factors"] = images_of.sample(test_points, draws)
-        given["test_codes"] = codes_of(given["test_factors"], draws)
+        drawn["test_factors"] = data_set.sample(test_points, draws)
+        drawn["test_codes"] = codes_of(drawn["test_factors"], draws)
     draws = stream(model.id, "table")
-    factors = images_of.sample(points, draws)
+    factors = data_set.sample(points, draws)
     if "posterior" in wanted:
         noise = stream(model.id, "posterior")
-        codes, given["logvar"], given["reconstruction"] = codes_of.posteriors(factors, draws, noise)
+        codes, drawn["logvar"], drawn["reconstruction"] = codes_of.posteriors(factors, draws, noise)
     else:
         codes = codes_of(factors, draws)
     seed = int(stream(model.id, "trees").integers(SEEDS))
     return Inputs(
-        codes, factors, trees=settings.trees, tree_seed=seed, impossible=impossible, **given
+        codes, factors, trees=settings.trees, tree_seed=seed, impossible=impossible, **drawn
     )
 
 
 class CodesOf:
-    """A model's codes of points: each picture is encoded once if there are fewer than are read."""
+    """A model's codes of points. Each picture is encoded once where more are read than exist."""
 
-    def __init__(self, vae: VAE, images_of: DataSet, wanted: int) -> None:
-        self.vae, self.images_of = vae, images_of
+    def __init__(self, vae: VAE, data_set: DataSet, wanted: int) -> None:
+        self.vae, self.data_set = vae, data_set
         self.known: Codes | None = None
-        count = images_of.pictures
-        if count and count <= wanted and isinstance(images_of, Finite):
-            self.known = encode_all(vae, images_of.show, count)
+        count = data_set.pictures
+        if count and count <= wanted and isinstance(data_set, Finite):
+            self.known = encode_all(vae, data_set.show, count)
 
     def __call__(self, factors: NDArray[np.int64], draws: np.random.Generator) -> Codes:
         points, show = self._pictures(factors.reshape(-1, factors.shape[-1]), draws)
@@ -170,13 +170,13 @@ class CodesOf:
     def posteriors(
         self, factors: NDArray[np.int64], draws: np.random.Generator, noise: np.random.Generator
     ) -> tuple[Codes, Codes, NDArray[np.float64]]:
-        """The same codes, log-variances, and the loss of each picture from one sample of both.
+        """The same codes, log-variances, and each picture's loss from one sample of both.
 
-        Pictures are encoded again where codes are known: they have to be shown again anyway.
+        Pictures are encoded again where codes are known, as their loss needs the picture anyway.
         """
         points, show = self._pictures(factors, draws)
         parts = []
-        for images in _shown(show, points):
+        for images in _batches(show, points):
             mean, logvar = encode(self.vae, images)
             drawn = sample(mean, logvar, noise).astype(np.float32)
             parts.append((mean, logvar, reconstruction_losses(self.vae, images, drawn)))
@@ -186,16 +186,16 @@ class CodesOf:
     def _pictures(
         self, factors: NDArray[np.int64], draws: np.random.Generator
     ) -> tuple[NDArray[Any], Show]:
-        """Where codes are known, the numbers of pictures, else the points; and what shows them."""
-        if self.known is not None and isinstance(self.images_of, Finite):
-            return self.images_of.places(factors, draws), self.images_of.show
-        return factors, lambda part: self.images_of.images(part, draws)
+        """The numbers of pictures where codes are known, else the points; and what draws them."""
+        if self.known is not None and isinstance(self.data_set, Finite):
+            return self.data_set.places(factors, draws), self.data_set.show
+        return factors, lambda part: self.data_set.images(part, draws)
 
 
 def _encoded(vae: VAE, show: Show, points: NDArray[Any]) -> Codes:
-    return np.concatenate([encode(vae, images)[0] for images in _shown(show, points)])
+    return np.concatenate([encode(vae, images)[0] for images in _batches(show, points)])
 
 
-def _shown(show: Show, points: NDArray[Any]) -> Iterator[NDArray[np.float32]]:
+def _batches(show: Show, points: NDArray[Any]) -> Iterator[NDArray[np.float32]]:
     for i in range(0, len(points), IMAGES_AT_ONCE):
         yield show(points[i : i + IMAGES_AT_ONCE])

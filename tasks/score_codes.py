@@ -1,4 +1,4 @@
-"""Metrics of anyone's codes and factors: no images, no model."""
+"""Metrics of the user's own codes and factors: no images, no model."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from metrics.base.arrays import Codes, Factors
+from metrics.base.arrays import BadArray, Codes, Factors
 from metrics.base.inputs import INTERVENED, Inputs, Score
 from metrics.base.predictors import SEEDS
 from metrics.base.rows import table_groups, table_interventions, table_pairs, table_variations
 from metrics.evaluate import evaluate, needs
-from tasks.own_codes import OwnCodes
+from tasks.own import OwnCodes
 from tasks.streams import stream
 from tasks.study.spec import Metrics
 
@@ -22,25 +22,20 @@ Rows: TypeAlias = tuple[Codes, Factors]
 
 @dataclass(frozen=True)
 class Result:
-    """A metric's scores under one seed; without any, the reason."""
+    """A metric's scores; without any, the reason."""
 
     metric: str
-    seed: int
     scores: list[Score]
     reason: str = ""
 
 
-def scores_of(own: OwnCodes, names: Sequence[str], seeds: Sequence[int]) -> Iterator[Result]:
-    """Every metric under every seed, as they come."""
-    for seed in seeds:
-        inputs = split_inputs(own, names, seed)
-        for name in names:
-            try:
-                scores = evaluate(name, inputs, stream("score", name, seed))
-                yield Result(name, seed, scores)
-            except ValueError as error:
-                reason = " ".join(str(error).split())
-                yield Result(name, seed, [Score("score", math.nan)], reason)
+def scores_of(inputs: Inputs, names: Sequence[str], seed: int) -> Iterator[Result]:
+    """Every metric's scores of the inputs that split_inputs draws with the same seed."""
+    for name in names:
+        try:
+            yield Result(name, evaluate(name, inputs, stream("score", name, seed)))
+        except ValueError as error:
+            yield Result(name, [Score("score", math.nan)], " ".join(str(error).split()))
 
 
 def split_inputs(own: OwnCodes, names: Sequence[str], seed: int) -> Inputs:
@@ -51,7 +46,7 @@ def split_inputs(own: OwnCodes, names: Sequence[str], seed: int) -> Inputs:
     """
     rows = len(own.codes)
     if rows < 3:
-        raise ValueError(f"codes: found {rows} rows; 3 or more are accepted, two thirds to train")
+        raise BadArray("codes", f"{rows} rows", "3 or more, two thirds to train")
     settings, wanted = Metrics(), needs(names)
     cut = 2 * rows // 3
     train = (own.codes[:cut], own.factors[:cut])
@@ -62,24 +57,31 @@ def split_inputs(own: OwnCodes, names: Sequence[str], seed: int) -> Inputs:
         "pairs": table_pairs,
         "variations": table_variations,
     }
-    given: dict[str, Any] = {}
+    drawn: dict[str, Any] = {}
     impossible: dict[str, str] = {}
-    for kind, drawn in kinds.items():
+    for kind, draw in kinds.items():
         if kind in wanted:
-            for part, rows_of, count in zip(("train", "test"), (train, test), counts, strict=True):
+            for part, table, count in zip(("train", "test"), (train, test), counts, strict=True):
                 draws = stream("score", f"{part} {kind}", seed)
                 try:
-                    given[f"{part}_{kind}"] = drawn(*rows_of, count, size, draws)
+                    drawn[f"{part}_{kind}"] = draw(*table, count, size, draws)
                 except ValueError as error:
                     impossible[kind] = str(error)
     if "interventions" in wanted:
         try:
-            given["interventions"] = _interventions((own.codes, own.factors), test, seed)
+            drawn["interventions"] = _interventions((own.codes, own.factors), test, seed)
         except ValueError as error:
             impossible["interventions"] = str(error)
     trees = int(stream("score", "trees", seed).integers(SEEDS))
-    given |= {"test_codes": test[0], "test_factors": test[1], "tree_seed": trees}
-    return Inputs(*train, impossible=impossible, **given)
+    return Inputs(
+        codes=train[0],
+        factors=train[1],
+        test_codes=test[0],
+        test_factors=test[1],
+        tree_seed=trees,
+        impossible=impossible,
+        **drawn,
+    )
 
 
 def _interventions(whole: Rows, test: Rows, seed: int) -> tuple[Codes, ...]:

@@ -12,8 +12,6 @@ import numpy as np
 import pyarrow as pa
 import torch
 from numpy.typing import NDArray
-from safetensors.torch import load as load_weights
-from safetensors.torch import save as save_weights
 
 import models
 from data.base.protocol import DataSet
@@ -25,70 +23,66 @@ from models.training import CurvePoint, Diverged, Recipe, Training, fit
 from tasks.checkpoints import Checkpoints
 from tasks.data_sets import load, probe_images
 from tasks.log import model_log
-from tasks.model_row import outcome_of, write_outcome
-from tasks.orders import TrainingOrder
+from tasks.model_row import status_of, write_row
 from tasks.streams import entropy, stream
-from tasks.study.model import Model
+from tasks.study.model import DIVERGED, FAILED, TRAINED, Model
+from tasks.study.spec import Study
+from tasks.weights import save_model
 
-SHOWN = 8  # images in the picture of reconstructions
+RECONSTRUCTED = 8  # images in the picture of reconstructions
 
 
-def train_model(model: Model, order: TrainingOrder) -> str:
-    """Train a model, or go on with it, and write its rows; returns how it ended.
+def train_model(store: Store, study: Study, model: Model) -> str:
+    """Train a model, from its checkpoint where it has one, and write its rows; returns its status.
 
-    Ended models are left alone: Ray and people run things twice. The row in `models` is written
-    last, so a model that has one has everything else.
+    A model that ended is left as it is: Ray and people run things twice. The row in `models` is
+    written last, so a model that has one has everything else.
     """
-    store = Store(order.store)
-    if ended := outcome_of(model, store):
+    if status := status_of(model, store):
         _clear(store, model)
-        return ended
+        return status
     torch.set_num_threads(1)
-    began = time.perf_counter()
-    attempt = _Attempt(model, order, store, began)
+    attempt = _Attempt(store, study, model)
     try:
-        return attempt.run()
+        attempt.run()
+        return TRAINED
     except Diverged as error:
-        return attempt.give_up("diverged", str(error))
+        return attempt.give_up(DIVERGED, str(error))
     except Exception as error:
-        if no_room(error):  # no fault of the model's: it goes on when there is room again
+        if no_room(error):  # not the model's fault: it continues when there is room again
             raise
         attempt.log.add(traceback.format_exc())
-        return attempt.give_up("failed", _told(error))
+        return attempt.give_up(FAILED, _in_a_line(error))
 
 
 class _Attempt:
     """One run of the training, from nothing or from a checkpoint."""
 
-    def __init__(self, model: Model, order: TrainingOrder, store: Store, began: float) -> None:
-        self.model, self.order, self.store = model, order, store
+    def __init__(self, store: Store, study: Study, model: Model) -> None:
+        self.store, self.study, self.model = store, study, model
+        self.choice = study.choice(model.data)
         self.checkpoints, self.log = Checkpoints(store, model.id), model_log(store, model.id)
-        self.began = self.saved_at = began
+        self.began = self.saved_at = time.perf_counter()
         self.saved_step = 0
         self.training: Training | None = None
 
-    def run(self) -> str:
-        images_of = load(self.order.data)
-        training = self.training = self._resumed(images_of)
+    def run(self) -> None:
+        data_set = load(self.choice)
+        training = self.training = self._resumed(data_set)
         self.log.add(f"training from step {training.done} of {self.model.steps}")
-        fit(training, on_gpu=_has_gpu(self.order))
-        self._keep(training.vae.eval(), training, images_of.channels)
-        return "trained"
+        fit(training, on_gpu=_has_gpu(self.study))
+        self._write(training.vae.eval(), training, data_set.channels)
 
-    def _keep(self, vae: VAE, training: Training, channels: int) -> None:
-        """Write what is kept of a trained model; its row last."""
+    def _write(self, vae: VAE, training: Training, channels: int) -> None:
+        """Write a trained model's files and rows; its row in `models` last."""
         model, store = self.model, self.store
-        images = probe_images(self.order.data, self.order.probe)
+        images = probe_images(self.choice, self.study.probe)
         mean, logvar = encode(vae, images)
         quantities = unsupervised(vae, images, mean, logvar, _torch_stream(model.id, "probe"))
         if not math.isfinite(quantities.elbo):
             raise Diverged(f"elbo was {quantities.elbo} over the probe")
         kl = quantities.kl_per_latent
-        weights = {name: value.contiguous().cpu() for name, value in vae.state_dict().items()}
-        place = ("models", model.id, "weights.safetensors")
-        store.write_bytes(save_weights(weights), *place, lasting=True)
-        identity = {**model.identity, "channels": channels}
-        store.write_json(identity, "models", model.id, "model.json")
+        save_model(vae, model, channels, store)
         rows = np.arange(len(mean), dtype=np.int32)
         codes = {"row": rows, "mean": _lists(mean), "logvar": _lists(logvar)}
         store.write_part("representations", model.id, {**model.keys, **codes}, lasting=True)
@@ -99,11 +93,11 @@ class _Attempt:
             "kind": ["traversal", "reconstruction"],
             "order": [order, []],
             "kl": [kl[order].tolist(), []],
-            "png": [strip, reconstructions(vae, images[:SHOWN], mean[:SHOWN])],
+            "png": [strip, reconstructions(vae, images[:RECONSTRUCTED], mean[:RECONSTRUCTED])],
         }
         store.write_part("pictures", model.id, {**model.keys, **pictures}, lasting=True)
         self._finish(
-            "trained",
+            TRAINED,
             "",
             loss=training.curve[-1].loss,
             reconstruction=quantities.reconstruction,
@@ -112,17 +106,17 @@ class _Attempt:
             kl_per_latent=[kl.tolist()],
         )
 
-    def _training(self, images_of: DataSet) -> Training:
-        model, order = self.model, self.order
+    def _training(self, data_set: DataSet) -> Training:
+        model, settings = self.model, self.study.training
 
         def batch(step: int) -> torch.Tensor:
             draws = stream(model.id, "batches", step)
-            factors = images_of.sample(model.batch_size, draws)
-            images = torch.from_numpy(images_of.images(factors, draws))
+            factors = data_set.sample(model.batch_size, draws)
+            images = torch.from_numpy(data_set.images(factors, draws))
             return images.contiguous(memory_format=torch.channels_last)
 
         training = Training(
-            VAE(images_of.channels, model.latents, model.architecture, order.training.fast),
+            VAE(data_set.channels, model.latents, model.architecture, settings.fast),
             models.build_objective(model.method, model.strength, model.latents),
             Recipe(
                 model.steps,
@@ -130,7 +124,7 @@ class _Attempt:
                 model.beta1,
                 model.beta2,
                 model.epsilon,
-                order.training.log_every,
+                settings.log_every,
             ),
             batch,
             lambda step: _torch_stream(model.id, "noise", step),
@@ -140,17 +134,17 @@ class _Attempt:
         training.initialise(_torch_stream(model.id, "init"))
         return training
 
-    def _resumed(self, images_of: DataSet) -> Training:
+    def _resumed(self, data_set: DataSet) -> Training:
         for checkpoint in self.checkpoints.whole():
-            training = self._training(images_of)
+            training = self._training(data_set)
             with suppress(Exception):  # of other versions or another model: its steps are lost
                 training.restore(checkpoint)
                 self.saved_step = training.done
                 return training
-        return self._training(images_of)
+        return self._training(data_set)
 
     def _checkpoint_if_due(self, training: Training) -> None:
-        now, settings = time.perf_counter(), self.order.training
+        now, settings = time.perf_counter(), self.study.training
         steps = training.done - self.saved_step
         due = settings.checkpoint_steps is not None and steps >= settings.checkpoint_steps
         if due or now - self.saved_at >= settings.checkpoint_seconds:
@@ -165,32 +159,20 @@ class _Attempt:
 
     def _finish(self, status: str, reason: str, **numbers: Any) -> None:
         seconds = time.perf_counter() - self.began
-        device = torch.cuda.get_device_name() if _has_gpu(self.order) else "cpu"
+        device = torch.cuda.get_device_name() if _has_gpu(self.study) else "cpu"
         if self.training:
             numbers["steps"] = self.training.done
             seconds += self.training.seconds
         self.log.add(f"{status}{': ' if reason else ''}{reason}, {seconds:.1f} s in all")
-        write_outcome(
-            self.model, self.store, status, reason, seconds=seconds, device=device, **numbers
-        )
+        write_row(self.model, self.store, status, reason, seconds=seconds, device=device, **numbers)
         _clear(self.store, self.model)
 
 
 def _clear(store: Store, model: Model) -> None:
-    """Remove what was kept for another try; that this fails changes nothing of how it ended."""
+    """Remove checkpoints and temporary files; the model has ended, whether or not this succeeds."""
     with suppress(OSError):
         Checkpoints(store, model.id).remove()
-        store.sweep("models", model.id)
-
-
-def load_model(model: Model, store: Store) -> VAE:
-    """A trained model's VAE, on the CPU."""
-    channels = store.read_json("models", model.id, "model.json")["channels"]
-    vae = VAE(channels, model.latents, model.architecture)
-    weights = store.read_bytes("models", model.id, "weights.safetensors")
-    vae.load_state_dict(load_weights(weights))
-    vae.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    return vae.eval()
+        store.remove_temporary("models", model.id)
 
 
 def _torch_stream(*names: object) -> torch.Generator:
@@ -203,13 +185,13 @@ def _lists(rows: NDArray[np.float32]) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(offsets), flat)
 
 
-def _told(error: Exception) -> str:
+def _in_a_line(error: Exception) -> str:
     """An error in a line; torch's of a full memory do not say so in their type."""
     text = f"{type(error).__name__}: {' '.join(str(error).split())}"
     short = isinstance(error, MemoryError | torch.OutOfMemoryError)
     return f"out of memory ({text})" if short or "can't allocate memory" in text else text
 
 
-def _has_gpu(order: TrainingOrder) -> bool:
+def _has_gpu(study: Study) -> bool:
     """Whether this worker was given a GPU, or a part of one, that torch can use."""
-    return order.training.gpus_per_model != 0 and torch.cuda.is_available()
+    return study.training.gpus_per_model != 0 and torch.cuda.is_available()

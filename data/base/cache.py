@@ -1,4 +1,4 @@
-"""Where prepared data lives on a machine, and how a file gets there whole or not at all."""
+"""Where prepared data is on a machine, and how a file gets there whole or not at all."""
 
 import fcntl
 import os
@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import BinaryIO
 
 from infra.errors import WrongInput
+from infra.new_file import written_whole
 
 ENVIRONMENT = "TOLSTOY_DATA"
-ABANDONED_SECONDS = 3600  # nobody who still writes leaves a file untouched for that long
+ABANDONED_SECONDS = 3600  # a process that still writes does so more often
 
 
 def folder() -> Path:
-    """The folder that TOLSTOY_DATA names, else the user's own cache; it need not exist yet."""
-    if named := os.environ.get(ENVIRONMENT):
-        return Path(named).expanduser()
+    """The folder that TOLSTOY_DATA names, else the user's cache; it need not exist yet."""
+    if name := os.environ.get(ENVIRONMENT):
+        return Path(name).expanduser()
     from platformdirs import user_cache_dir
 
     return Path(user_cache_dir("tolstoy"))
@@ -29,12 +30,13 @@ def prepare(
 ) -> Path:
     """`target`, written first if it is missing or not whole.
 
-    It is written under another name, forced to the disk, then renamed, so a reader never meets
-    half a file, whenever the writer is killed. One process of a machine writes and the others
-    wait: the system drops the lock of a dead process, so whoever holds it may reuse what a dead
-    writer left. The other name holds the host's, for network drives that do not share locks.
-    An OSError, also one of `write`, is reported as the disk's: a writer that reads from
-    somewhere else reports that place's errors itself.
+    - It is written under another name, flushed to the disk, then renamed: a reader never sees
+      half a file, whenever the writer is killed.
+    - One process of a machine writes and the others wait. The system drops the lock of a dead
+      process, so the next one may overwrite the dead one's partial file. Its name holds the
+      host's name, for network drives that do not share locks.
+    - An OSError, also one of `write`, is reported as an error of this folder. A writer that reads
+      from another place must report that place's errors itself.
     """
     partial = target.with_name(f"{target.name}.{socket.gethostname()}.partial")
     with writing_to(target.parent):
@@ -44,19 +46,11 @@ def prepare(
         with locked(target.with_name(f"{target.name}.lock")):
             if not is_whole(target):
                 _remove_abandoned(target)
-                _write_whole(partial, target, write)
+                with written_whole(target, partial), partial.open("wb") as file:
+                    write(file)
+                    file.flush()
+                    os.fsync(file.fileno())
     return target
-
-
-def _write_whole(partial: Path, target: Path, write: Callable[[BinaryIO], None]) -> None:
-    try:
-        with partial.open("wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _remove_abandoned(target: Path) -> None:
@@ -67,7 +61,7 @@ def _remove_abandoned(target: Path) -> None:
 
 @contextmanager
 def writing_to(folder: Path) -> Iterator[None]:
-    """Whatever the disk refuses meanwhile is told as a fault of this folder, on one line."""
+    """Errors of the disk inside are reported as an error of this folder, on one line."""
     try:
         yield
     except OSError as error:

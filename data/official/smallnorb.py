@@ -15,9 +15,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from data.base.npy import read_exactly
 from data.base.pixels import SIDE, Pixels
 from data.official.shrink import shrunk
-from data.official.unpack import ROWS, raw_blocks, reading
+from data.official.unpack import ROWS, reading
 from infra.errors import WrongInput
 
 Kind = Literal["uint8", "int32"]
@@ -91,7 +92,12 @@ def matrix(path: Path, kind: Kind, shape: tuple[int, ...], rows: int = ROWS) -> 
         if path.suffix != ".gz" and path.stat().st_size != header + math.prod(bytes_shape):
             expected = f"{header + math.prod(bytes_shape)} bytes, as its header says"
             raise WrongInput(str(path), f"{path.stat().st_size} bytes", expected)
-        yield from raw_blocks(stream, bytes_shape, rows, path)
+        for start in range(0, bytes_shape[0], rows):
+            block_shape = (min(rows, bytes_shape[0] - start), *bytes_shape[1:])
+            content = read_exactly(stream, math.prod(block_shape))
+            yield np.frombuffer(content, np.uint8).reshape(block_shape)
+        if stream.read(1):
+            raise WrongInput(str(path), "more bytes than announced", f"an array of {shape}")
 
 
 def _check_header(stream: Any, path: Path, kind: Kind, shape: tuple[int, ...]) -> int:

@@ -1,9 +1,13 @@
 """A user's own data: an array of pictures with or without a table of factors, or a folder.
 
-The first load prepares three files, which later loads map: the pictures as 64x64 pixels, the
-factors as positions on their scales, and, last, the facts, without which the other two mean
-nothing. Their names hold a hash of what was given: paths, sizes and times, so that files that
-changed are prepared anew. What is in them is hashed too, as the `content` of the data set.
+The first load prepares three files in the cache, which later loads map:
+
+- the pictures as 64x64 pixels
+- the factors as positions in the sorted order of their values
+- the facts, written last: without them the other two files are not used
+
+Their names hold a hash of the user's files (paths, sizes and times), so that files that changed
+are prepared again. A hash of pictures and factors is the `content` of the data set.
 """
 
 from __future__ import annotations
@@ -21,30 +25,31 @@ from data.base.pictures import Pictures
 from data.base.pixels import SIDE, Pixels, Progress
 from data.base.protocol import Factors
 from data.own import factors
+from data.own.data_set import OwnDataSet
 from data.own.files import OwnFiles, fingerprint
-from data.own.table import Table
 from infra.errors import WrongInput
 
-__all__ = ["OwnFiles", "Table", "load"]
+__all__ = ["OwnDataSet", "OwnFiles", "load"]
 
 VERSION = 1  # raise it when the same files give other pixels, factors or facts
 HASHED_AT_ONCE = 2**10  # pictures
 
 
-def load(name: str, files: OwnFiles, cache: Path, progress: Progress | None = None) -> Table:
+def load(name: str, files: OwnFiles, cache: Path, progress: Progress | None = None) -> OwnDataSet:
     """The data set, prepared in the folder `cache` if it is not there or the files changed."""
-    given = fingerprint(files)
-    prepared = _Prepared(cache / f"own-{VERSION}-{given}")
+    hash_of_files = fingerprint(files)
+    prepared = _Prepared(cache / f"own-{VERSION}-{hash_of_files}")
 
     def write(file: BinaryIO) -> None:
         facts = _prepare(files, prepared, progress)
-        if fingerprint(files) != given:
-            prepared.forget()
-            raise WrongInput("data", "files that changed meanwhile", "files that stay as they are")
-        file.write(_sealed(facts))
+        if fingerprint(files) != hash_of_files:
+            prepared.remove()
+            accepted = "files that do not change while they are read"
+            raise WrongInput("data", "files that changed while they were read", accepted)
+        file.write(_with_checksum(facts))
 
     data_cache.prepare(prepared.facts, lambda _: prepared.is_whole(), write)
-    return prepared.table(name)
+    return prepared.data_set(name)
 
 
 class _Prepared:
@@ -56,24 +61,26 @@ class _Prepared:
         self.factors = start.with_name(f"{start.name}.factors")
 
     def is_whole(self) -> bool:
-        """Whether all that the facts promise is there."""
+        """Whether all files that the facts describe are there and undamaged."""
         try:
-            facts = _unsealed(self.facts.read_bytes())
+            facts = _checked(self.facts.read_bytes())
         except FileNotFoundError:
             return False
         if facts is None or not pixels.seems_whole(self.pixels, _pixels_shape(facts)):
             return False
         return not facts["names"] or pixels.seems_whole(self.factors, _factors_shape(facts))
 
-    def table(self, name: str) -> Table:
-        """The files, mapped."""
-        facts = _unsealed(self.facts.read_bytes())
+    def data_set(self, name: str) -> OwnDataSet:
+        """The data set, with its files mapped."""
+        facts = _checked(self.facts.read_bytes())
         if facts is None:
-            raise WrongInput("data cache", f"{self.facts} damaged", "a disk that keeps its files")
+            raise WrongInput(
+                "data cache", f"{self.facts}, which is damaged", "a disk that keeps files"
+            )
         factors: Factors = np.empty((facts["count"], 0), np.int64)
         if facts["names"]:
             factors = pixels.mapped(self.factors, _factors_shape(facts)).view(np.int64)[..., 0]
-        return Table(
+        return OwnDataSet(
             name=name,
             source="user",
             channels=facts["channels"],
@@ -85,14 +92,14 @@ class _Prepared:
             factors=factors,
         )
 
-    def forget(self) -> None:
-        """Remove what was written for a source that is no more."""
+    def remove(self) -> None:
+        """Remove what was written for files that have changed since."""
         self.pixels.unlink(missing_ok=True)
         self.factors.unlink(missing_ok=True)
 
 
 def _prepare(files: OwnFiles, prepared: _Prepared, progress: Progress | None) -> dict[str, Any]:
-    """Write pixels and factors; the facts about them. The factors are read first: it is quick."""
+    """Write pixels and factors; returns the facts. Reading the factors first is quick."""
     pictures = _pictures(files)
     table = factors.read(files, pictures.count)
     facts: dict[str, Any] = {
@@ -101,11 +108,11 @@ def _prepare(files: OwnFiles, prepared: _Prepared, progress: Progress | None) ->
         "names": table.names,
         "sizes": [len(values) for values in table.values],
     }
-    seen = pixels.prepared(prepared.pixels, _pixels_shape(facts), pictures.blocks, progress)
+    mapped = pixels.prepared(prepared.pixels, _pixels_shape(facts), pictures.blocks, progress)
     if table.names:
         bytes_ = table.codes.view(np.uint8).reshape(_factors_shape(facts))
         pixels.prepared(prepared.factors, _factors_shape(facts), lambda: [bytes_])
-    return facts | {"content": _content(seen, table)}
+    return facts | {"content": _content(mapped, table)}
 
 
 def _pictures(files: OwnFiles) -> Pictures:
@@ -118,24 +125,24 @@ def _pictures(files: OwnFiles) -> Pictures:
     return arrays.read(files.path("images"))
 
 
-def _content(seen: Pixels, table: factors.FactorTable) -> str:
-    """The same for the same pictures and labels, wherever and in whatever format they are."""
-    hash_ = hashlib.sha256(json.dumps([seen.shape, table.names, table.values]).encode())
-    for start in range(0, len(seen), HASHED_AT_ONCE):
-        hash_.update(seen[start : start + HASHED_AT_ONCE].tobytes())
+def _content(mapped: Pixels, table: factors.FactorTable) -> str:
+    """A hash that is the same for the same pictures and labels in all formats and places."""
+    hash_ = hashlib.sha256(json.dumps([mapped.shape, table.names, table.values]).encode())
+    for start in range(0, len(mapped), HASHED_AT_ONCE):
+        hash_.update(mapped[start : start + HASHED_AT_ONCE].tobytes())
     hash_.update(table.codes.tobytes())
     return hash_.hexdigest()[:16]
 
 
-def _sealed(facts: dict[str, Any]) -> bytes:
+def _with_checksum(facts: dict[str, Any]) -> bytes:
     text = json.dumps(facts).encode()
     return hashlib.sha256(text).hexdigest().encode() + b"\n" + text
 
 
-def _unsealed(sealed: bytes) -> dict[str, Any] | None:
-    """The facts, or None if they are not as they were written."""
-    seal, _, text = sealed.partition(b"\n")
-    if seal != hashlib.sha256(text).hexdigest().encode():
+def _checked(content: bytes) -> dict[str, Any] | None:
+    """The facts, or None if the checksum is wrong."""
+    checksum, _, text = content.partition(b"\n")
+    if checksum != hashlib.sha256(text).hexdigest().encode():
         return None
     facts: dict[str, Any] = json.loads(text)
     return facts

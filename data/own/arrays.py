@@ -1,4 +1,4 @@
-"""A user's pictures in an array file: .npz, .npy, HDF5, or encoded pictures in Parquet."""
+"""Read a user's pictures from an array file: .npz, .npy, HDF5, or encoded pictures in Parquet."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from data.base import pictures
+from data.base import hdf5, npy, pictures
 from data.base.pictures import Pictures
 from data.base.pixels import SIDE, Pixels
 from data.base.reading import reading, shown
-from data.own import hdf5, npy
 from infra.errors import WrongInput
 
 FIELD = "data.images"
 READABLE = "a whole .npz, .npy, .h5, .hdf5 or .parquet file"
 SHAPES = "(n, h, w), (n, h, w, 1 or 3) or (n, 1 or 3, h, w) with at least one picture"
-BESIDE_IMAGES = {"factors", "factor_names"}  # what else the file of the images may hold
+NOT_IMAGES = {"factors", "factor_names"}  # other arrays that the file of the images may hold
 BLOCK = 2**24  # bytes read at once
 LARGEST_PICTURE = 2**28  # bytes
 
@@ -29,15 +28,15 @@ Rows = Callable[[int], Iterator[Array]]  # the array, that many rows at a time
 
 
 def read(path: Path) -> Pictures:
-    """The pictures: only headers are read now, except that Parquet tells no colours otherwise."""
+    """The pictures: only headers are read now, and of Parquet also whether pictures are grey."""
     with reading(FIELD, path.name, READABLE):
         match path.suffix.lower():
             case ".npy":
-                found = npy.stored(path)
-                return _pictures(path, found.shape, found.dtype, found.blocks)
+                array = npy.stored(path)
+                return _pictures(path, array.shape, array.dtype, array.blocks)
             case ".npz":
-                found = npy.stored(path, _images_of(path, npy.arrays(path)))
-                return _pictures(path, found.shape, found.dtype, found.blocks)
+                array = npy.stored(path, _name_of_images(path, npy.arrays(path)))
+                return _pictures(path, array.shape, array.dtype, array.blocks)
             case ".h5" | ".hdf5":
                 return _from_hdf5(path)
             case ".parquet":
@@ -47,9 +46,9 @@ def read(path: Path) -> Pictures:
     raise WrongInput(FIELD, shown(path.name), READABLE)
 
 
-def _images_of(path: Path, names: list[str]) -> str:
-    """Where the images are: under their name, or in the only array that can be them."""
-    candidates = [name for name in names if name not in BESIDE_IMAGES]
+def _name_of_images(path: Path, names: list[str]) -> str:
+    """The array that holds the images: `images`, or the only one that can be them."""
+    candidates = [name for name in names if name not in NOT_IMAGES]
     if "images" in names or len(candidates) != 1:
         candidates = ["images"]
     if candidates[0] not in names:
@@ -66,7 +65,7 @@ def _from_hdf5(path: Path) -> Pictures:
         shape, dtype, chunk = images.shape, images.dtype, (images.chunks or (1,))[0]
 
     def blocks(rows: int) -> Iterator[Array]:
-        if chunk <= 4 * rows:  # then blocks are whole chunks, each unpacked once
+        if chunk <= 4 * rows:  # blocks of whole chunks: each chunk is unpacked once
             rows = max(rows // chunk, 1) * chunk
         with hdf5.opened(path) as file:
             yield from (file["images"][start : start + rows] for start in range(0, shape[0], rows))
@@ -75,7 +74,7 @@ def _from_hdf5(path: Path) -> Pictures:
 
 
 def _pictures(path: Path, shape: tuple[int, ...], dtype: np.dtype[Any], rows: Rows) -> Pictures:
-    """The pictures of an array, once its shape and type are understood."""
+    """The pictures of an array whose shape and type are checked here."""
     channels_last = len(shape) == 3 or (len(shape) == 4 and shape[3] in (1, 3))
     channels_first = len(shape) == 4 and shape[1] in (1, 3)
     if channels_last == channels_first or 0 in shape:
@@ -106,10 +105,10 @@ def _pictures(path: Path, shape: tuple[int, ...], dtype: np.dtype[Any], rows: Ro
 
 
 def _bytes(block: Array, first: int) -> Pixels:
-    """Numbers in [0, 1] as 0 to 255; `first` is the block's first row, for the message."""
+    """Numbers in [0, 1] as 0 to 255; `first` is the number of the block's first row."""
     if block.dtype == np.uint8:
         return np.asarray(block, np.uint8)
-    if block.dtype.kind == "b":  # a file may hold other bytes than 0 and 1 for them
+    if block.dtype.kind == "b":  # a file may hold other bytes than 0 and 1 for truth values
         return np.where(block.view(np.uint8) != 0, np.uint8(255), np.uint8(0))
     inside = (block >= 0) & (block <= 1)
     if not inside.all():
@@ -121,7 +120,7 @@ def _bytes(block: Array, first: int) -> Pixels:
 
 
 def _fitted(block: Pixels) -> Iterator[Pixels]:
-    """Pictures (some, channels, h, w) as 64x64, exactly as they are if that is their size."""
+    """Pictures (some, channels, h, w) as 64x64; unchanged if that is their size."""
     if block.shape[2:] == (SIDE, SIDE):
         yield np.ascontiguousarray(block)
         return

@@ -1,4 +1,4 @@
-"""A user's table of factors: discrete values of any kind become positions on sorted scales."""
+"""A user's table of factors: discrete values of any kind become positions in sorted order."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from data.base.protocol import Factors
 from data.base.reading import reading
-from data.own import tables
+from data.own.columns import READABLE, Columns
+from data.own.columns import read as read_columns
 from data.own.files import OwnFiles
-from data.own.tables import Columns
 from infra.errors import WrongInput
 
 FIELD = "data.factors"
-MOST_VALUES = 100  # more are refused if they are real numbers or words and hardly any comes twice
+MOST_VALUES = 100  # more real numbers or words are refused if most of them occur only once
 DISCRETE = "whole numbers, true or false, words, or real numbers with few values"
 
 Column = NDArray[Any]
@@ -26,7 +26,7 @@ Value = int | float | str
 
 @dataclass(frozen=True)
 class FactorTable:
-    """Names, sorted values, and where on its scale each row's value stands: (rows, factors)."""
+    """Names, sorted values, and the position of each row's value: (rows, factors)."""
 
     names: list[str]
     values: list[list[Value]]
@@ -34,11 +34,11 @@ class FactorTable:
 
 
 def read(files: OwnFiles, count: int) -> FactorTable:
-    """The factors of `count` pictures: as given, else those beside the images, else none."""
+    """The factors of `count` pictures: from the file of factors, else from that of the images."""
     if files.images is not None:
         path = files.path("images" if files.factors is None else "factors")
-        with reading(FIELD, path.name, tables.READABLE):
-            columns = tables.read(path, count, needed=files.factors is not None)
+        with reading(FIELD, path.name, READABLE):
+            columns = read_columns(path, count, needed=files.factors is not None)
             return _table(columns, count)
     return _table([], count)
 

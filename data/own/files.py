@@ -1,4 +1,4 @@
-"""What a user gives as data: which files, and whether they are there."""
+"""The files of a user's own data, and whether they exist."""
 
 from __future__ import annotations
 
@@ -14,48 +14,45 @@ from infra.errors import WrongInput
 
 @dataclass(frozen=True)
 class OwnFiles:
-    """Either images, with or without factors, or a folder of unlabelled pictures."""
+    """Either images, with or without factors, or a folder of unlabelled pictures.
+
+    tasks.study.spec checks that it is one of the two.
+    """
 
     images: str | None = None
     factors: str | None = None
     folder: str | None = None
 
-    def __post_init__(self) -> None:
-        if (self.images is None) == (self.folder is None):
-            found = "neither" if self.images is None else "both"
-            raise WrongInput("data", f"{found} of images and folder", "one of them")
-        if self.folder is not None and self.factors is not None:
-            raise WrongInput("data.factors", self.factors, "no factors with a folder, use images")
-
-    def path(self, which: str) -> Path:
-        """The absolute path given as `which`, a field's name."""
-        return Path(getattr(self, which)).expanduser().absolute()
+    def path(self, field: str) -> Path:
+        """The absolute path of one of the fields."""
+        return Path(getattr(self, field)).expanduser().absolute()
 
 
 def fingerprint(files: OwnFiles) -> str:
-    """A hash of what was given, which changes when a file does; no file is opened.
+    """A hash of paths, sizes and times, which changes when a file does; no file is opened.
 
-    Also the first look at the files, so a missing one is named here.
+    This is the first access to the files, so a missing one is reported here.
     """
-    seen: list[tuple[str, str, int, int]] = []
-    for which in ("images", "factors", "folder"):
-        if (given := getattr(files, which)) is None:
+    facts: list[tuple[str, str, int, int]] = []
+    for field in ("images", "factors", "folder"):
+        if (name := getattr(files, field)) is None:
             continue
-        with reading(f"data.{which}", given, "what exists and can be read"):
-            path = files.path(which)
-            _check_kind(path, which)
-            for file in folder.find(path) if which == "folder" else [path]:
-                facts = file.stat()
-                seen.append((which, str(file), facts.st_size, facts.st_mtime_ns))
-    return hashlib.sha256(json.dumps(seen).encode()).hexdigest()[:32]
+        with reading(f"data.{field}", name, "what exists and can be read"):
+            path = files.path(field)
+            _check_kind(path, field)
+            for file in folder.find(path) if field == "folder" else [path]:
+                status = file.stat()
+                facts.append((field, str(file), status.st_size, status.st_mtime_ns))
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:32]
 
 
-def _check_kind(path: Path, which: str) -> None:
-    wanted = "a folder" if which == "folder" else "a file"
+def _check_kind(path: Path, field: str) -> None:
+    """Raise unless there is a folder for the field `folder`, and a file for the others."""
     if not path.exists():
         found = f"no {shown(path.name)} in {shown(path.parent)}"
-    elif path.is_dir() != (which == "folder"):
+    elif path.is_dir() != (field == "folder"):
         found = f"{shown(path.name)}, a {'folder' if path.is_dir() else 'file'}"
     else:
         return
-    raise WrongInput(f"data.{which}", found, f"{wanted} that exists")
+    kind = "folder" if field == "folder" else "file"
+    raise WrongInput(f"data.{field}", found, f"a {kind} that exists")

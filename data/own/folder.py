@@ -1,4 +1,4 @@
-"""A folder of unlabelled pictures of any size, mode and format, found recursively."""
+"""Read a folder of unlabelled pictures of any size, mode and format, recursively."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FIELD = "data.folder"
 def read(folder: Path) -> Pictures:
     """The pictures, sorted by their path in the folder: grey if all of them are, else coloured."""
     files = find(folder)
-    are_grey = [_is_grey(folder, file) for file in files]  # looks into each before any is drawn
+    are_grey = [_is_grey(folder, file) for file in files]  # opens each before any is drawn
     channels = 1 if all(are_grey) else 3
 
     def draw(file: Path) -> Pixels:
@@ -29,17 +29,17 @@ def read(folder: Path) -> Pictures:
 
 
 def find(folder: Path) -> list[Path]:
-    """All files that end like pictures, except hidden ones and those in hidden folders."""
-    _, endings = pictures.formats()
-    found = [file for file in _visible(folder) if file.suffix.lower() in endings]
-    if not found:
-        accepted = "a folder with pictures that end with .png, .jpg, .webp and the like"
+    """All files with the extension of a picture, except hidden ones and those in hidden folders."""
+    _, extensions = pictures.formats()
+    files = [file for file in _visible(folder) if file.suffix.lower() in extensions]
+    if not files:
+        accepted = "a folder with pictures: files named .png, .jpg, .webp or similar"
         raise WrongInput(FIELD, f"no picture in {shown(folder)}", accepted)
-    return sorted(found, key=lambda file: file.relative_to(folder).as_posix())
+    return sorted(files, key=lambda file: file.relative_to(folder).as_posix())
 
 
 def _visible(folder: Path) -> Iterator[Path]:
-    """The files below, also behind links; a folder that is reached twice counts once."""
+    """The files below, also behind links; a folder that is reached twice is read once."""
     seen: set[tuple[int, int]] = set()
     for below, folders, files in os.walk(folder, onerror=_refuse, followlinks=True):
         here = Path(below).stat()

@@ -1,4 +1,4 @@
-"""A user's pictures in a Parquet file: a column of encoded ones, as Hugging Face writes them."""
+"""Read a user's pictures from a Parquet column of encoded ones, as Hugging Face writes them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Measured comparisons: `tolstoy bench NAME` runs tests/benchmarks/<name>.py against a baseline.
+"""Measured comparisons: `tolstoy bench NAME` runs flows/benchmarks/NAME.py against a baseline.
 
-`tolstoy bench metrics` has no baseline: it runs one of flows/benchmarks/experiments.py.
+`tolstoy bench metrics` has no baseline: it runs one of the experiments in experiments.py.
 """
 
 from __future__ import annotations
@@ -8,16 +8,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 
-BENCHMARKS: tuple[str, ...] = (
-    *("orchestration", "data", "training", "encoding"),
-    *("scores", "trees", "evaluation", "udr", "metrics"),
-)
+BENCHMARKS = [
+    "orchestration",
+    "data",
+    "training",
+    "encoding",
+    "scores",
+    "trees",
+    "evaluation",
+    "udr",
+    "metrics",
+]
 
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison; ours and baseline are medians of one interleaved run, and a ratio above 1
-    means that ours is better."""
+    """One comparison: ours and the baseline are medians of one interleaved run.
+
+    A ratio above 1 means that ours is better.
+    """
 
     name: str
     ours: float

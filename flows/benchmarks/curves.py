@@ -1,4 +1,4 @@
-"""An experiment as the review draws them: settings across, scores up, a line per metric."""
+"""A picture of an experiment, as in the review: settings across, scores up, one line per metric."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from infra.errors import WrongInput
+from tasks.plots import save
 
 STYLES = ("-", "--", ":")  # ten colours each
 
@@ -33,9 +33,4 @@ def draw(rows: Sequence[dict[str, Any]], target: Path) -> None:
     if experiment == "sample_sizes":
         panel.set_xscale("log")
     figure.legend(loc="outside right upper", fontsize=8)
-    try:
-        figure.savefig(target, dpi=130)
-    except ValueError as error:
-        raise WrongInput("--plot", f"{target} ({error})", "a .png, .svg or .pdf file") from None
-    except OSError as error:
-        raise WrongInput("--plot", f"{target} ({error.strerror})", "a place to write") from None
+    save(figure, target)

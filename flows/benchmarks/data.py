@@ -1,9 +1,9 @@
 """Batches of 64 images as training reads them: float32, channels first, rows drawn at random.
 
-Cached sets are compared with a plain DataLoader over the same arrays that converts item by item;
-the noise variants with numpy on the same sprites, written as the definitions are. Both sides run
-in one process with a worker's environment (one thread, memory that is kept), batch by batch in
-turn, and both give the same kind of array.
+- Baseline of cached data sets: a plain DataLoader over the same arrays that converts item by item.
+- Baseline of the noise variants: numpy on the same sprites, written as the definitions are.
+- Both sides run in one process with a worker's environment (one thread, memory that is not given
+  back), batch by batch in turn, and both give the same kind of array.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ def measure(size: int | None = None) -> list[Row]:
 
 
 def _cached(name: str) -> tuple[Batch, Batch, str]:
-    """Our batch, and the next of a DataLoader that draws rows with replacement as well."""
+    """Our next batch, and the next of a DataLoader that also draws rows with replacement."""
     import torch
     from torch.utils.data import DataLoader, Dataset, RandomSampler
 
     source = next(s for s in data.sources(name) if data.at_hand(name, s, folder()))
-    images_of = data.load(name, source, folder())
+    data_set = data.load(name, source, folder())
     draws = np.random.default_rng(0)
-    packed = getattr(images_of, "packed", None)
-    array = packed if packed is not None else getattr(images_of, "pixels", None)
-    if array is None:  # composed on demand: the baseline has some of the pictures as an array
-        images = images_of.images(images_of.sample(COMPOSED, draws), draws)
+    packed = getattr(data_set, "packed", None)
+    array = packed if packed is not None else getattr(data_set, "pixels", None)
+    if array is None:  # composed on demand: the baseline gets some of the pictures as an array
+        images = data_set.images(data_set.sample(COMPOSED, draws), draws)
         array = np.rint(images * 255).astype(np.uint8)
     array.max()  # maps every page, as some thousand steps of training do
 
@@ -59,25 +59,31 @@ def _cached(name: str) -> tuple[Batch, Batch, str]:
         rows = RandomSampler(Items(), replacement=True, num_samples=10**9)
         yield from DataLoader(Items(), batch_size=BATCH, sampler=rows)
 
-    theirs = batches()
-    ours = lambda: images_of.images(images_of.sample(BATCH, draws), draws)  # noqa: E731
-    return ours, lambda: next(theirs), f"{source}; baseline: plain DataLoader, same array"
+    baseline = batches()
+    return (
+        lambda: data_set.images(data_set.sample(BATCH, draws), draws),
+        lambda: next(baseline),
+        f"{source}; baseline: plain DataLoader, same array",
+    )
 
 
 def _noise(name: str) -> tuple[Batch, Batch, str]:
     source = next(s for s in data.sources(name) if data.at_hand(name, s, folder()))
-    images_of = data.load(name, source, folder())
-    sprites_of, draws = images_of.sprites, np.random.default_rng(0)
-    picture = getattr(images_of, "picture", np.zeros((3, 274, 215))).transpose(1, 2, 0)
-    add = {"color_dsprites": _color, "noisy_dsprites": _noisy, "scream_dsprites": _scream}[name]
+    data_set = data.load(name, source, folder())
+    draws = np.random.default_rng(0)
+    picture = getattr(data_set, "picture", np.zeros((3, 274, 215))).transpose(1, 2, 0)
+    add = NOISE[name]
 
-    def theirs() -> Any:
-        sprites = sprites_of.images(images_of.sample(BATCH, draws), draws)
+    def baseline() -> Any:
+        sprites = data_set.sprites.images(data_set.sample(BATCH, draws), draws)
         images = add(sprites.transpose(0, 2, 3, 1), picture, draws)
         return np.ascontiguousarray(images.transpose(0, 3, 1, 2), dtype=np.float32)
 
-    ours = lambda: images_of.images(images_of.sample(BATCH, draws), draws)  # noqa: E731
-    return ours, theirs, f"{source}; baseline: numpy on the same sprites"
+    return (
+        lambda: data_set.images(data_set.sample(BATCH, draws), draws),
+        baseline,
+        f"{source}; baseline: numpy on the same sprites",
+    )
 
 
 def _color(sprites: Any, picture: Any, draws: np.random.Generator) -> Any:
@@ -100,15 +106,17 @@ def _scream(sprites: Any, picture: Any, draws: np.random.Generator) -> Any:
     return images
 
 
+NOISE = {"color_dsprites": _color, "noisy_dsprites": _noisy, "scream_dsprites": _scream}
+
+
 def _compared(name: str, rounds: int) -> Row:
-    kind = _noise if name in ("color_dsprites", "noisy_dsprites", "scream_dsprites") else _cached
-    ours, theirs, note = kind(name)
+    ours, baseline, note = (_noise if name in NOISE else _cached)(name)
     seconds: tuple[list[float], list[float]] = ([], [])
-    for batch in (ours, theirs):
+    for batch in (ours, baseline):
         for _ in range(10):  # compiles, and reads what a batch needs
             batch()
     for _ in range(rounds):
-        for batch, times in zip((ours, theirs), seconds, strict=True):
+        for batch, times in zip((ours, baseline), seconds, strict=True):
             began = time.perf_counter()
             batch()
             times.append(1e3 * (time.perf_counter() - began))
@@ -116,14 +124,9 @@ def _compared(name: str, rounds: int) -> Row:
     return Row(name, mine, base, "ms", base / mine, note)
 
 
-NAMES = (
-    *("dsprites", "cars3d", "smallnorb", "shapes3d"),
-    *("color_dsprites", "noisy_dsprites", "scream_dsprites"),
-)
-
 if __name__ == "__main__":
     import torch
 
     torch.set_num_threads(1)
-    rows = [_compared(name, int(sys.argv[1])) for name in NAMES]
-    print_rows(rows)
+    names = ["dsprites", "cars3d", "smallnorb", "shapes3d", *NOISE]
+    print_rows([_compared(name, int(sys.argv[1])) for name in names])

@@ -1,8 +1,7 @@
 """What encoding costs as scores do it, against a plain model on batches of 64.
 
-`size` is the number of turns; in a turn each side encodes the same pictures: random ones, and some
-of dSprites, as all pictures of a set are encoded. These are also shown anew in every turn, and take
-a fifth of the turns.
+In a turn each side encodes the same pictures: random ones, or some of dSprites. The latter are also
+drawn again in every turn, and take a fifth of the turns. `size` is the number of turns.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from tasks.study.spec import DataChoice
 TURNS, IMAGES = 40, 2048
 MODULE = "flows.benchmarks.encoding"
 # Every other outline at 8 by 8 neighbouring positions: about as many pictures share a window as in
-# the whole set, and their sprites are as large.
+# the whole data set, and their sprites are as large.
 SPRITES = np.arange(737_280).reshape(720, 32, 32)[::2, 12:20, 12:20].ravel()
 
 
@@ -40,7 +39,7 @@ def measure(size: int | None = None) -> list[Row]:
         note = f"{IMAGES} random pictures in memory"
         rows.append(compared(name, MODULE, ours, plain, size or TURNS, note))
     ours, plain = ["ours", "dsprites"], ["plain", "dsprites"]
-    note, turns = f"{len(SPRITES)} pictures, shown and encoded", (size or TURNS) // 5
+    note, turns = f"{len(SPRITES)} pictures, drawn and encoded", (size or TURNS) // 5
     rows.append(compared("encode, dSprites", MODULE, ours, plain, turns, note))
     return rows
 
@@ -51,8 +50,7 @@ def _serve(side: str, what: str) -> None:
     initialise(vae, torch.Generator().manual_seed(0))
     if side == "ours":
         vae.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    encoded = _sprites if what == "dsprites" else _random
-    work = encoded(vae, side == "ours")
+    work = (_sprites if what == "dsprites" else _random)(vae, side == "ours")
 
     def turn() -> list[float]:
         began = time.perf_counter()
@@ -70,11 +68,11 @@ def _random(vae: VAE, ours: bool) -> Callable[[], object]:
 
 
 def _sprites(vae: VAE, ours: bool) -> Callable[[], object]:
-    images_of = load(DataChoice(name="dsprites", source="redrawn"))
-    assert isinstance(images_of, Finite)
+    data_set = load(DataChoice(name="dsprites", source="redrawn"))
+    assert isinstance(data_set, Finite)
 
     def show(places: NDArray[np.intp]) -> NDArray[np.float32]:
-        return images_of.show(SPRITES[places])
+        return data_set.show(SPRITES[places])
 
     encoded = encode_all if ours else _plainly
     return lambda: encoded(vae, show, len(SPRITES))

@@ -1,13 +1,15 @@
 """The whole evaluation of one dSprites model, against the straightforward way, in core-seconds.
 
-A β-VAE, trained for a few steps, and dSprites as drawn by its recipe: the six metrics of Locatello
-et al. 2019, downstream tasks, fairness and unsupervised scores, with 10,000 training and 5,000 test
-points and as many groups of 64. Ours is what a study does: pictures are encoded once, all metrics
-read codes, and boosted trees are learned once. The baseline takes one metric at a time: it encodes
-what that metric reads, in batches of 64 with a plain model, and learns with the trees and the
-logistic regression of scikit-learn. Each side has a process of its own with one thread, and they
-take turns, metric by metric. `size` is the number of training points; the default takes about
-twenty minutes.
+- A β-VAE, trained for a few steps, on redrawn dSprites: the six metrics of Locatello et al. 2019,
+  downstream tasks, fairness and unsupervised scores, with 10,000 training and 5,000 test points and
+  as many groups of 64.
+- Ours: what a study does. Pictures are encoded once, all metrics read codes, and boosted trees are
+  learned once.
+- Baseline: one metric at a time. It encodes what that metric reads, in batches of 64 with a plain
+  model, and learns with the trees and the logistic regression of scikit-learn.
+- Each side has its own process with one thread, and they take turns, metric by metric.
+
+`size` is the number of training points; the default takes about twenty minutes.
 """
 
 from __future__ import annotations
@@ -32,22 +34,42 @@ from metrics.base.inputs import Inputs
 from metrics.evaluate import evaluate
 from models.architecture import VAE
 from tasks.data_sets import load
-from tasks.orders import TrainingOrder
 from tasks.score import prepare_inputs
 from tasks.streams import stream
 from tasks.study.model import Model
-from tasks.study.spec import DataChoice, Metrics, Training
-from tasks.train import load_model, train_model
+from tasks.study.spec import DataChoice, Metrics, Study, Training
+from tasks.train import train_model
+from tasks.weights import load_model
 
 POINTS = 10_000
 DATA = DataChoice(name="dsprites", source="redrawn")
 MODEL = Model(
-    *("dsprites", "redrawn", "beta_vae", 4.0, 0, "paper", 10, 1000, 64),
-    *(1e-4, 0.9, 0.999, 1e-8, "float32"),
+    data="dsprites",
+    source="redrawn",
+    method="beta_vae",
+    strength=4.0,
+    seed=0,
+    architecture="paper",
+    latents=10,
+    steps=1000,
+    batch_size=64,
+    learning_rate=1e-4,
+    beta1=0.9,
+    beta2=0.999,
+    epsilon=1e-8,
+    precision="float32",
 )
 NAMES = (
-    *("beta_vae", "factor_vae", "mig", "modularity", "dci", "sap"),
-    *("downstream_logistic", "downstream_trees", "fairness", "unsupervised"),
+    "beta_vae",
+    "factor_vae",
+    "mig",
+    "modularity",
+    "dci",
+    "sap",
+    "downstream_logistic",
+    "downstream_trees",
+    "fairness",
+    "unsupervised",
 )
 NOTES = dict.fromkeys(("downstream_trees", "fairness"), "ours: the trees of dci")
 
@@ -55,8 +77,14 @@ NOTES = dict.fromkeys(("downstream_trees", "fairness"), "ours: the trees of dci"
 def measure(size: int | None = None) -> list[Row]:
     points = size or POINTS
     with tempfile.TemporaryDirectory() as folder:
-        order = TrainingOrder(folder, DATA, 100, Training(steps=MODEL.steps))
-        if train_model(MODEL, order) != "trained":
+        study = Study(
+            name="bench",
+            data=(DATA,),
+            methods={"beta_vae": (4.0,)},
+            probe=100,
+            training=Training(steps=MODEL.steps),
+        )
+        if train_model(Store(folder), study, MODEL) != "trained":
             raise RuntimeError("the model to evaluate could not be trained")
         module, arguments = "flows.benchmarks.evaluation", [folder, str(points)]
         mine, base = sides = (
@@ -69,38 +97,34 @@ def measure(size: int | None = None) -> list[Row]:
         finally:
             for side in sides:
                 side.end()
-    ours = {"encoding": encoding} | {
-        name: one[1] for name, (one, _) in zip(NAMES, turns, strict=True)
-    }
-    theirs = {"encoding": sum(other[0] for _, other in turns)} | {
-        name: other[1] for name, (_, other) in zip(NAMES, turns, strict=True)
-    }
-    ours["all"], theirs["all"] = sum(ours.values()), sum(theirs.values())
+    ours, plain = {"encoding": encoding}, {"encoding": 0.0}
+    for name, ((_, own_time), (encoding, plain_time)) in zip(NAMES, turns, strict=True):
+        plain["encoding"] += encoding
+        ours[name], plain[name] = own_time, plain_time
+    ours["all"], plain["all"] = sum(ours.values()), sum(plain.values())
     notes = NOTES | {"encoding": "baseline: for each metric", "all": f"{points} points"}
     return [
-        Row(
-            name, ours[name], theirs[name], "core-s", theirs[name] / ours[name], notes.get(name, "")
-        )
+        Row(name, ours[name], plain[name], "core-s", plain[name] / ours[name], notes.get(name, ""))
         for name in ours
     ]
 
 
-def our_stages(vae: VAE, images_of: DataSet, settings: Metrics) -> Iterator[tuple[float, float]]:
-    """Core-seconds of encoding and of computing: of all pictures, then of every metric."""
+def our_stages(vae: VAE, data_set: DataSet, settings: Metrics) -> Iterator[tuple[float, float]]:
+    """Core-seconds of encoding and of computing: first of all pictures, then of each metric."""
     few = settings.model_copy(update={"points": 20, "test_points": 10, "group_size": 2})
-    inputs = prepare_inputs(vae, _never_twice(images_of), MODEL, few)
-    for name in NAMES:  # what is imported and compiled once per process
+    inputs = prepare_inputs(vae, Uncounted(data_set), MODEL, few)
+    for name in NAMES:  # imports and compiles, once per process
         _compute(name, inputs)
     yield 0.0, 0.0
     began = time.process_time()
-    inputs = prepare_inputs(vae, images_of, MODEL, settings)
+    inputs = prepare_inputs(vae, data_set, MODEL, settings)
     yield time.process_time() - began, 0.0
     for name in NAMES:
         yield 0.0, _compute(name, inputs)
 
 
-def plain_stages(vae: VAE, images_of: DataSet, settings: Metrics) -> Iterator[tuple[float, float]]:
-    """The same of every metric alone, by scikit-learn."""
+def plain_stages(vae: VAE, data_set: DataSet, settings: Metrics) -> Iterator[tuple[float, float]]:
+    """The same of each metric alone, with scikit-learn."""
     plain = VAE(1, MODEL.latents, fast=False).eval()
     plain.load_state_dict(vae.state_dict())
     tasks.score.encode = _plain_encode
@@ -108,7 +132,7 @@ def plain_stages(vae: VAE, images_of: DataSet, settings: Metrics) -> Iterator[tu
     for name in NAMES:
         alone = settings.model_copy(update={"names": (name,), "trees": "sklearn"})
         began = time.process_time()
-        inputs = prepare_inputs(plain, _never_twice(images_of), MODEL, alone)
+        inputs = prepare_inputs(plain, Uncounted(data_set), MODEL, alone)
         encoded = time.process_time() - began
         yield encoded, _compute(name, inputs, {"downstream_logistic": downstream_logistic})
 
@@ -125,18 +149,14 @@ def _compute(
 
 
 @dataclass(frozen=True)
-class NeverTwice:
-    """A data set that does not say how many pictures it has, so that none is encoded ahead."""
+class Uncounted:
+    """A data set that does not say how many pictures it has: none is encoded in advance."""
 
-    of: DataSet
+    data_set: Any
     pictures: None = None
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.of, name)
-
-
-def _never_twice(images_of: DataSet) -> Any:
-    return NeverTwice(images_of)
+        return getattr(self.data_set, name)
 
 
 @torch.inference_mode()
@@ -150,9 +170,9 @@ def main(side: str, folder: str, points: int) -> None:
     torch.set_num_threads(1)
     settings = Metrics(names=NAMES, points=points, test_points=points // 2)
     stages = {"ours": our_stages, "plain": plain_stages}[side]
-    left = stages(load_model(MODEL, Store(folder)), load(DATA), settings)
-    next(left)
-    serve(lambda: next(left))
+    remaining = stages(load_model(MODEL, Store(folder)), load(DATA), settings)
+    next(remaining)
+    serve(lambda: next(remaining))
 
 
 if __name__ == "__main__":

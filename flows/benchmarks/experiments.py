@@ -1,16 +1,19 @@
 """The controlled experiments of Carbonneau et al. 2022, sections 5.2 to 5.7.
 
-A representation is not learned but written down, z = f(v), so that what a metric should say of it
-is known. Each experiment gives, of every repeat, its settings with their codes and factors; `run`
+A representation is not learned but written down, z = f(v), so that we know what a metric should say
+of it. Each experiment yields, for every repeat, its settings with their codes and factors; `run`
 scores them with the 17 columns of the review's tables and averages over repeats.
 
-As in section 5.2: values are uniform in [0, 1], cut into 10 equal bins where a metric reads
-factors, while codes are of the uncut values; the same points serve all settings and all metrics.
-The review has 20,000 points and 100 repeats. What the text leaves open is as in `tolstoy score`:
-the first two thirds of the points train and the rest test, groups and pairs are drawn from the
-rows of their part, up to 10,000 to train and 5,000 to test, of 64 each. Z-min and Z-max variance
-leave out latents with a standard deviation below 0.05: the review names no threshold, and a mixture
-of uniform numbers has a variance below the usual 0.05 while it still tells its factor.
+Conventions:
+- As in section 5.2, values are uniform in [0, 1]. Metrics read them as factors, cut into 10 equal
+  bins; codes are of the uncut values. All settings and metrics use the same points.
+- The review has 20,000 points and 100 repeats.
+- What the text leaves open is as in `tolstoy score`: the first two thirds of the points train and
+  the rest test; groups and pairs are drawn from the rows of their part, up to 10,000 to train and
+  5,000 to test, of 64 each.
+- Z-min and Z-max variance leave out latents with a standard deviation below 0.05: the review names
+  no threshold, and a mixture of uniform numbers has a variance below the usual 0.05 although it
+  still encodes its factor.
 """
 
 from __future__ import annotations
@@ -70,8 +73,8 @@ def noise(points: int, repeat: int) -> Iterator[Case]:
 def mixing(points: int, repeat: int) -> Iterator[Case]:
     """Section 5.3: compactness and modularity decrease together, explicitness stays.
 
-    Every latent takes the share α from one more factor; the figure's range is not in the text,
-    which speaks of α up to 0.5, where both factors count alike.
+    Every latent takes the share α from one more factor. The figure's range is not in the text,
+    which names α up to 0.5, where both factors have the same weight.
     """
     values = _values(points, FACTORS, repeat)
     for alpha in (0.0, 0.1, 0.2, 0.3, 0.4, 0.5):
@@ -82,8 +85,8 @@ def mixing(points: int, repeat: int) -> Iterator[Case]:
 def not_compact(points: int, repeat: int) -> Iterator[Case]:
     """Section 5.4, Table 1: angles as cosine and sine, as two copies, and as four copies.
 
-    The text lists the bins' lower ends as the factors' values. That codes are of the uncut angles,
-    as in section 5.2, shows in IRS, which would be 1 for copies of cut ones (published: 0.9).
+    The text lists the bins' lower ends as the factors' values. IRS shows that codes are of the
+    uncut angles, as in section 5.2: for copies of cut ones it would be 1 (published: 0.9).
     """
     values = _values(points, 4, repeat)
     angles = 2 * np.pi * values
@@ -94,7 +97,7 @@ def not_compact(points: int, repeat: int) -> Iterator[Case]:
 
 
 def nonlinear(points: int, repeat: int) -> Iterator[Case]:
-    """Section 5.5, equation 10: one latent per factor, ever less linear, always monotonic."""
+    """Section 5.5, equation 10: one latent per factor, less and less linear, always monotonic."""
     values = _values(points, FACTORS, repeat)
     for alpha in STEPS:
         omega = 2 * np.arctan(1000 ** (alpha - 0.25) / 2)
@@ -103,10 +106,10 @@ def nonlinear(points: int, repeat: int) -> Iterator[Case]:
 
 
 def partial(points: int, repeat: int) -> Iterator[Case]:
-    """Section 5.6: of a perfect representation of 8 factors, metrics are told of some only."""
+    """Section 5.6: a perfect representation of 8 factors, of which metrics read only some."""
     values = _values(points, FACTORS, repeat)
-    for told in range(FACTORS, 0, -1):
-        yield float(told), values, binned(values[:, :told])
+    for known in range(FACTORS, 0, -1):
+        yield float(known), values, binned(values[:, :known])
 
 
 def sample_sizes(points: int, repeat: int) -> Iterator[Case]:
@@ -148,7 +151,7 @@ def run(
     `sets` is how many groups and pairs are drawn to train, half as many to test; by default half
     as many as there are points, 10,000 at most.
     """
-    found: dict[tuple[Setting, str, str], list[float]] = {}
+    by_column: dict[tuple[Setting, str, str], list[float]] = {}
     for repeat in range(repeats):
         cases = EXPERIMENTS[name](points, repeat)
         scored = {
@@ -159,9 +162,9 @@ def run(
             scored = _differences(scored)
         for setting, values in scored.items():
             for (metric, part), value in values.items():
-                known = found.setdefault((setting, metric, part), [])
+                of_repeats = by_column.setdefault((setting, metric, part), [])
                 if not math.isnan(value):
-                    known.append(value)
+                    of_repeats.append(value)
     return [
         {
             "experiment": name,
@@ -170,18 +173,18 @@ def run(
             "part": part,
             "value": statistics.fmean(values) if values else None,
         }
-        for (setting, metric, part), values in found.items()
+        for (setting, metric, part), values in by_column.items()
     ]
 
 
 def scores(
     codes: Values, factors: NDArray[np.int64], metrics: tuple[str, ...], sets: int, seed: int
 ) -> dict[tuple[str, str], float]:
-    """The columns' scores of one representation, by metric and part; NaN for want of groups."""
+    """The columns' scores of one representation, by metric and part; NaN where groups lack."""
     cut = 2 * len(codes) // 3
     train, test = (codes[:cut], factors[:cut]), (codes[cut:], factors[cut:])
-    given: dict[str, Any] = {}
-    without: set[str] = set()
+    drawn: dict[str, Any] = {}
+    missing: set[str] = set()
     kinds: dict[str, Callable[..., Any]] = {
         "groups": table_groups,
         "pairs": table_pairs,
@@ -191,14 +194,14 @@ def scores(
         for part, rows, count in (("train", train, sets), ("test", test, max(1, sets // 2))):
             draws = stream("experiment", f"{part} {kind}", seed)
             try:
-                given[f"{part}_{kind}"] = kinds[kind](*rows, count, SIZE, draws)
+                drawn[f"{part}_{kind}"] = kinds[kind](*rows, count, SIZE, draws)
             except ValueError:
-                without.add(kind)
-    inputs = Inputs(*train, test_codes=test[0], test_factors=test[1], **given)
+                missing.add(kind)
+    inputs = Inputs(*train, test_codes=test[0], test_factors=test[1], **drawn)
     overall = {
         (metric, score.part): score.value
         for metric in metrics
-        if not needs([metric]) & without
+        if not needs([metric]) & missing
         for score in evaluate(metric, inputs, stream("experiment", metric, seed))
         if score.factor is None
     }
@@ -222,7 +225,7 @@ def _values(points: int, factors: int, repeat: int) -> Values:
 def _differences(
     scored: dict[Setting, dict[tuple[str, str], float]],
 ) -> dict[Setting, dict[tuple[str, str], float]]:
-    """How far every setting's scores are from those of the last one."""
+    """The distance of each setting's scores from those of the last one."""
     *subsets, last = scored
     return {
         rows: {key: abs(value - scored[last][key]) for key, value in scored[rows].items()}

@@ -1,7 +1,8 @@
 """The baseline of training and encoding: the eager loop that PyTorch libraries use.
 
-Contiguous float32, torch's own layers, Adam with its defaults, a DataLoader over an array of bytes
-that converts item by item, gradients of everything that a loss reaches.
+- contiguous float32, torch's own layers, Adam with its defaults;
+- a DataLoader over an array of bytes that converts item by item;
+- gradients of everything that a loss reaches.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ ADAM: dict[str, Any] = {"lr": 1e-4, "betas": (0.9, 0.999), "eps": 1e-8}
 
 
 def pictures(channels: int, count: int = COUNT) -> NDArray[np.uint8]:
-    """Random bytes that are 0 or 1: nothing that is timed depends on what they show."""
+    """Random bytes that are 0 or 1: no time depends on what they show."""
     draws = np.random.default_rng(0)
     return (draws.random((count, channels, 64, 64)) > 0.9).astype(np.uint8)
 

@@ -1,13 +1,14 @@
-"""Core-seconds of metrics for one model's codes, against the straightforward way of computing them.
+"""Core-seconds of metrics for one model's codes, against the straightforward computation.
 
-As in a study of dSprites: 10,000 training and 5,000 test rows, 10 latents, factors with 3, 6, 40,
-32 and 32 values, 10,000 and 5,000 groups of 64; the codes are made up. Ours is metrics.evaluate on
-inputs of which nothing is computed yet; the baseline is written from the definition with numpy and
-scikit-learn, and must give the same score. Both run in one process with one thread, in turn;
-`size` is the number of turns; the downstream task by logistic regression, whose baseline takes half
-a minute, has one, and its accuracies agree to 0.01, as both stop before they converge. beta_vae,
-sap, explicitness and dci_forest are left out: they are loops over scikit-learn's own classifiers
-and forests, and so would be their baseline; so is irs, a loop over a factor's values either way.
+- As in a study of dSprites: 10,000 training and 5,000 test rows, 10 latents, factors with 3, 6, 40,
+  32 and 32 values, 10,000 and 5,000 groups of 64. The codes are made up.
+- Ours: metrics.evaluate on inputs of which nothing is computed yet.
+- Baseline: written from the definition with numpy and scikit-learn; it must give the same score.
+- Both run in one process with one thread, in turn; `size` is the number of turns.
+- downstream_logistic has one turn, because its baseline takes half a minute. Its accuracies agree
+  to 0.01 only, as both sides stop before they converge.
+- beta_vae, sap, explicitness and dci_forest are left out: they are loops over scikit-learn's own
+  classifiers and forests, and so would be their baseline. irs is a loop either way.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def measure(size: int | None = None) -> list[Row]:
 
 
 def made_up(rows: int = ROWS, test_rows: int = TEST_ROWS) -> Inputs:
-    """Half of the latents tell a factor each, with noise; the others mix all factors."""
+    """Half of the latents encode one factor each, with noise; the others mix all factors."""
     draws = stream("bench scores")
     factors = draws.integers(0, VALUES, size=(rows + test_rows, len(VALUES)))
     scaled = factors / np.array(VALUES)
@@ -71,7 +72,7 @@ def information(inputs: Inputs) -> tuple[Matrix, Matrix, Matrix]:
     latents = [np.digitize(latent, np.histogram(latent, 20)[1][:-1]) for latent in inputs.codes.T]
     factors = list(inputs.factors.T)
     shared = [[mutual_info_score(factor, latent) for factor in factors] for latent in latents]
-    own = ([mutual_info_score(one, one) for one in side] for side in (latents, factors))
+    own = ([mutual_info_score(row, row) for row in side] for side in (latents, factors))
     latent_entropy, factor_entropy = (np.array(entropies) for entropies in own)
     return np.array(shared), latent_entropy, factor_entropy
 
@@ -171,9 +172,15 @@ def vote(codes: Matrix, train: Groups, test: Groups, choose: Callable[[Matrix], 
 
 
 BASELINES: dict[str, Callable[[Inputs], float]] = {
-    **{"mig": mig, "mig_sup": mig_sup, "jemmig": jemmig, "modularity": modularity},
-    **{"dcimig": dcimig, "dci_lasso": dci_lasso, "factor_vae": factor_vae, "rf_vae": rf_vae},
-    **{"downstream_logistic": downstream_logistic},
+    "mig": mig,
+    "mig_sup": mig_sup,
+    "jemmig": jemmig,
+    "modularity": modularity,
+    "dcimig": dcimig,
+    "dci_lasso": dci_lasso,
+    "factor_vae": factor_vae,
+    "rf_vae": rf_vae,
+    "downstream_logistic": downstream_logistic,
 }
 AGREES_TO = {"dci_lasso": 1e-3, "downstream_logistic": 0.01}  # others to 1e-9
 SLOW = ("downstream_logistic",)
@@ -184,23 +191,23 @@ def ours(names: tuple[str, ...], inputs: Inputs) -> list[float]:
     return [evaluate(name, fresh, stream("score", name))[0].value for name in names]
 
 
-def theirs(names: tuple[str, ...], inputs: Inputs) -> list[float]:
+def baseline(names: tuple[str, ...], inputs: Inputs) -> list[float]:
     return [BASELINES[name](inputs) for name in names]
 
 
 def _compared(title: str, names: tuple[str, ...], inputs: Inputs, turns: int, note: str) -> Row:
     ours(names, inputs)  # warms up
-    found: list[list[float]] = [[], []]
+    values: list[list[float]] = [[], []]
     seconds: tuple[list[float], list[float]] = ([], [])
-    uncounted = 0 if set(names) & set(SLOW) else 1
+    uncounted = 0 if set(names) & set(SLOW) else 1  # turns that only warm up
     for turn in range(turns + uncounted if uncounted else 1):
-        for place, side in enumerate((ours, theirs)):
+        for place, side in enumerate((ours, baseline)):
             began = time.process_time()
-            found[place] = side(names, inputs)
+            values[place] = side(names, inputs)
             if turn >= uncounted:
                 seconds[place].append(1e3 * (time.process_time() - began))
-    if not np.allclose(*found, atol=AGREES_TO.get(names[0], 1e-9), rtol=0):
-        raise RuntimeError(f"{title}: {found[0]}, baseline {found[1]}")
+    if not np.allclose(*values, atol=AGREES_TO.get(names[0], 1e-9), rtol=0):
+        raise RuntimeError(f"{title}: {values[0]}, baseline {values[1]}")
     mine, base = (statistics.median(times) for times in seconds)
     return Row(title, mine, base, "core-ms", base / mine, note)
 

@@ -1,8 +1,9 @@
-"""What an optimiser step costs as the application takes it, against a plain eager loop.
+"""What an optimiser step costs in a worker, against a plain eager loop.
 
-Ours is Training under Lightning's Trainer in the environment of a worker; the baseline is in
-plain.py, on one thread and with the system's own allocator. `size` is the number of turns; a turn
-is one chunk of ours and half as many steps of the baseline.
+- Ours: Training under Lightning's Trainer, in the environment of a worker.
+- Baseline: plain.py, on one thread and with the system's own allocator.
+
+A turn is one chunk of ours and half as many steps of the baseline; `size` is the number of turns.
 """
 
 from __future__ import annotations
@@ -42,9 +43,9 @@ def measure(size: int | None = None) -> list[Row]:
 
 def _overhead(turns: int) -> Row:
     """What a step under the Trainer takes beyond `optimise`, both timed in the same steps."""
-    (said,) = take_turns([Side(MODULE, ["ours", "beta_vae", "1", "float32"], worker=True)], turns)
-    added = 1e3 * statistics.median(step - own for step, own in said)
-    aim = 1e3 * 0.01 * statistics.median(step for step, _ in said)
+    (times,) = take_turns([Side(MODULE, ["ours", "beta_vae", "1", "float32"], worker=True)], turns)
+    added = 1e3 * statistics.median(step - own for step, own in times)
+    aim = 1e3 * 0.01 * statistics.median(step for step, _ in times)
     return Row("Trainer's overhead", added, aim, "ms", aim / added, "a step, against 1% of a step")
 
 
@@ -61,7 +62,7 @@ def _ours(method: str, channels: int, precision: str) -> None:
         return images.contiguous(memory_format=torch.channels_last)
 
     class Timed(Training):
-        """Says after every chunk what a step took, and how much of it in `optimise`."""
+        """Prints after every chunk the seconds of a step, and of `optimise` in it."""
 
         own, began = 0.0, time.perf_counter()
 

@@ -1,7 +1,7 @@
-"""Two ways of doing the same, each in a process of its own, taking turns; or both in one.
+"""Two ways of doing the same, which take turns: each in its own process, or both in one.
 
-What disturbs a machine then disturbs both alike, and each side has its own allocator, environment
-and caches.
+What disturbs the machine disturbs both alike; in its own process each side has its own allocator,
+environment and caches.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Side:
     """A module of this package run as `python -m MODULE ARGUMENTS`, which calls `serve`."""
 
     def __init__(self, module: str, arguments: Sequence[str], worker: bool) -> None:
-        """With the environment of the application's workers, or one thread and no more."""
+        """`worker`: with the environment of the application's workers; else only one thread."""
         self.module = module
         bare = {name: value for name, value in os.environ.items() if name not in WORKER}
         self.process = subprocess.Popen(
@@ -64,13 +64,13 @@ def serve(turn: Callable[[], Sequence[float]]) -> None:
 
 
 def take_turns(sides: Sequence[Side], turns: int) -> list[list[list[float]]]:
-    """By side and turn, what it said; the first turn only warms up."""
+    """The numbers by side and turn, without the first turn, which only warms up."""
     try:
-        said: list[list[list[float]]] = [[] for _ in sides]
+        numbers: list[list[list[float]]] = [[] for _ in sides]
         for _ in range(turns + 1):
-            for side, numbers in zip(sides, said, strict=True):
-                numbers.append(side.turn())
-        return [numbers[1:] for numbers in said]
+            for side, its_turns in zip(sides, numbers, strict=True):
+                its_turns.append(side.turn())
+        return [its_turns[1:] for its_turns in numbers]
     finally:
         for side in sides:
             side.end()
@@ -79,26 +79,27 @@ def take_turns(sides: Sequence[Side], turns: int) -> list[list[list[float]]]:
 def compared(
     name: str, module: str, ours: Sequence[str], plain: Sequence[str], turns: int, note: str
 ) -> Row:
-    """Milliseconds, from the first number of every turn; the ratio is the median of the turns'.
+    """Milliseconds, from the first number of every turn; the ratio is the median over the turns.
 
-    A module is run with the arguments of ours and of the baseline, each some times over: where the
-    system's allocator puts a process's first arrays can double the time of all that it does.
+    The module is run with the arguments of ours and of the baseline, several times each: where the
+    system's allocator puts a process's first arrays can double all of its times.
     """
     mine: list[float] = []
     base: list[float] = []
     for _ in range(PROCESSES):
         sides = (Side(module, ours, worker=True), Side(module, plain, worker=False))
-        for times, said in zip(
-            (mine, base), take_turns(sides, max(1, turns // PROCESSES)), strict=True
-        ):
-            times += [1e3 * numbers[0] for numbers in said]
+        my_turns, base_turns = take_turns(sides, max(1, turns // PROCESSES))
+        mine += [1e3 * numbers[0] for numbers in my_turns]
+        base += [1e3 * numbers[0] for numbers in base_turns]
     ratio = statistics.median(b / m for m, b in zip(mine, base, strict=True))
     return Row(name, statistics.median(mine), statistics.median(base), "ms", ratio, note)
 
 
 def in_a_worker(module: str, size: int) -> list[Row]:
-    """Rows of a module that compares within one process: run as `python -m MODULE SIZE`, with a
-    worker's environment, it prints them by `print_rows`."""
+    """The rows of a module that compares within one process, in a worker's environment.
+
+    It is run as `python -m MODULE SIZE` and prints its rows by `print_rows`.
+    """
     measured = subprocess.run(
         [sys.executable, "-m", module, str(size)],
         env={**os.environ, **WORKER},

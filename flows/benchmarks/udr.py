@@ -1,32 +1,31 @@
-"""UDR of all ordered pairs of a data set's models, against scikit-learn's way, pair by pair.
+"""UDR of all ordered pairs of a data set's models, against scikit-learn, pair by pair.
 
-10,000 points and 10 latents per model, all made up: half of the models are noisy copies of shared
-factors in another order, half are rotated; one latent in ten is dead. Ours is the wall time of
-one single-threaded process per core, from codes on the disk to udr and udr_eq2 of every pair.
-Blocks of models are handed out two at a time; a process keeps the two that it last prepared. Making
-up the codes is not counted.
+- Codes: 10,000 points and 10 latents per model, all made up. Half of the models are noisy copies of
+  shared factors in another order, half are rotated; one latent in ten is dead.
+- Ours: the wall time of one single-threaded process per core, from codes on the disk to udr and
+  udr_eq2 of every pair. Blocks of models are compared two at a time; a process keeps the two blocks
+  that it prepared last. Generating the codes is not counted.
+- Baseline: one fit per pair of standardised latents, with scikit-learn's defaults as in the code
+  released with Duan et al. 2020, or scipy's spearmanr of all latents of a pair at once. It is
+  measured on a sample of the same pairs, on one core while nothing else runs, before each of our
+  turns. All pairs on all cores are estimated from the median, as if cores did not disturb each
+  other.
+- The scores of the sample must agree.
+- On a machine that others use, compare the core-seconds of both (in the note), not the wall time.
+- Memory is the sum of the processes' largest resident sizes.
 
-The baseline is one fit per pair of standardised latents, with scikit-learn's defaults as in the
-released code of Duan et al. 2020, or scipy's spearmanr of all latents of a pair at once. It is
-measured on a sample of the same pairs, on one core while nothing else runs, before each of our
-turns; all pairs on all cores are reckoned from the median, as if cores did not disturb each other.
-The scores of the sample must agree. On a machine that others use, the core-seconds of both, in the
-note, tell more than the wall time. Memory is the sum of the processes' largest resident sizes.
 `size` is the number of models.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict
 from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
@@ -37,7 +36,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flows.benchmarks import Row
-from infra.runtime import WORKER, cores
+from flows.benchmarks.turns import in_a_worker, print_rows
+from infra.runtime import cores
 from metrics.udr import Prepared, compare, compare_both, pairwise, prepare
 from tasks.streams import stream
 
@@ -49,14 +49,7 @@ Matrix = NDArray[Any]
 
 
 def measure(size: int | None = None) -> list[Row]:
-    measured = subprocess.run(
-        [sys.executable, "-m", "flows.benchmarks.udr", str(size or MODELS)],
-        env={**os.environ, **WORKER},
-        stdout=subprocess.PIPE,
-        check=True,
-        text=True,
-    )
-    return [Row(**row) for row in json.loads(measured.stdout)]
+    return in_a_worker("flows.benchmarks.udr", size or MODELS)
 
 
 def lasso(regressors: Matrix, targets: Matrix) -> Matrix:
@@ -74,16 +67,16 @@ def lasso_cv(regressors: Matrix, targets: Matrix) -> Matrix:
 def spearman(regressors: Matrix, targets: Matrix) -> Matrix:
     from scipy.stats import spearmanr
 
-    found = np.zeros((LATENTS, LATENTS))
+    matrix = np.zeros((LATENTS, LATENTS))
     rows, columns = (np.flatnonzero(side.any(axis=0)) for side in (regressors, targets))
     both = np.asarray(spearmanr(regressors[:, rows], targets[:, columns]).statistic)
     if both.ndim == 2:  # else one latent with one
         both = both[: len(rows), len(rows) :]
-    found[np.ix_(rows, columns)] = np.abs(both)
-    return found
+    matrix[np.ix_(rows, columns)] = np.abs(both)
+    return matrix
 
 
-# By similarity: the baseline, pairs of a turn, at most so many models (0: as told), agreement.
+# By similarity: the baseline, pairs per turn, most models (0: no limit), agreement.
 BASELINES: dict[str, tuple[Callable[[Matrix, Matrix], Matrix], int, int, float]] = {
     "lasso": (lasso, 60, 0, 5e-3),
     "spearman": (spearman, 10, 600, 1e-5),
@@ -119,7 +112,7 @@ def prepared(folder: Path, number: int, similarity: str) -> tuple[Prepared, Matr
 def compare_blocks(
     folder: Path, i: int, j: int, similarity: str
 ) -> tuple[int, int, tuple[Matrix, ...], float]:
-    """The blocks, their scores, and the core-seconds that it took."""
+    """The numbers of the blocks, their scores, and the core-seconds."""
     began = time.process_time()
     a, informative_a = prepared(folder, i, similarity)
     if i == j:
@@ -136,19 +129,19 @@ def warm(similarity: str) -> None:
 
 def peak(_: int) -> tuple[int, int]:
     """This process's number and its largest resident size, in bytes."""
-    time.sleep(0.2)  # so that no process answers for another
+    time.sleep(0.2)  # while this process sleeps, the next call goes to another process
     largest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return os.getpid(), largest * (1 if sys.platform == "darwin" else 1024)
 
 
-def theirs(
+def time_baseline(
     folder: Path, similarity: str, models: int, step: int, draws: np.random.Generator
 ) -> tuple[float, float, list[tuple[int, int, float]]]:
-    """Seconds and core-seconds a pair, and each pair's udr."""
+    """Seconds and core-seconds per pair, and the udr of each pair."""
     from metrics.udr.pair_score import relative_strength
 
-    way, pairs, _, _ = BASELINES[similarity]
-    found, seconds, core_seconds = [], 0.0, 0.0
+    fit, pairs, _, _ = BASELINES[similarity]
+    scores, seconds, core_seconds = [], 0.0, 0.0
     for _ in range(pairs):
         i, j = draws.choice(models, size=2, replace=False).tolist()
         sides, flags = [], []
@@ -158,16 +151,16 @@ def theirs(
             codes = codes.astype(np.float64)
             sides.append((codes - codes.mean(axis=0)) / codes.std(axis=0) * flags[-1])
         began, core_began = time.perf_counter(), time.process_time()
-        matrix = way(*sides)
+        matrix = fit(*sides)
         seconds += time.perf_counter() - began
         core_seconds += time.process_time() - core_began
-        found.append((i, j, relative_strength(matrix[flags[0]][:, flags[1]])[0]))
-    return seconds / pairs, core_seconds / pairs, found
+        scores.append((i, j, relative_strength(matrix[flags[0]][:, flags[1]])[0]))
+    return seconds / pairs, core_seconds / pairs, scores
 
 
 def compared(title: str, similarity: str, models: int) -> Row:
     count = cores()
-    # Enough pairs of blocks for all cores to end at about the same time.
+    # Enough pairs of blocks that all cores end at about the same time.
     blocks = min(models, max(-(-models // BLOCK), int(np.ceil(np.sqrt(2 * count)))))
     step = -(-models // blocks)
     parts = [range(at, min(at + step, models)) for at in range(0, models, step)]
@@ -184,7 +177,7 @@ def compared(title: str, similarity: str, models: int) -> Row:
         folder = Path(name)
         list(pool.map(make_block, [folder] * len(parts), range(len(parts)), parts))
         for _ in range(TURNS):
-            seconds, core_seconds, sample = theirs(folder, similarity, models, step, draws)
+            seconds, core_seconds, sample = time_baseline(folder, similarity, models, step, draws)
             base.append(seconds)
             base_worked.append(core_seconds)
             core_seconds, began = 0.0, time.perf_counter()
@@ -205,14 +198,14 @@ def compared(title: str, similarity: str, models: int) -> Row:
     used = sum(sizes.values()) + peak(0)[1]
     ours, each = statistics.median(mine), statistics.median(base)
     pairs = models * (models - 1)
-    work, their_work = statistics.median(worked) / pairs, statistics.median(base_worked)
+    work, base_work = statistics.median(worked) / pairs, statistics.median(base_worked)
     note = (
         f"{pairs:,} ordered pairs on {count} cores, memory {used / 2**30:.1f} GiB; a pair takes "
         f"{1e6 * work:.1f} core-µs, of {TURNS * BASELINES[similarity][1]} by the baseline "
-        f"{1e3 * their_work:.1f} core-ms: {their_work / work:.0f} times"
+        f"{1e3 * base_work:.1f} core-ms: {base_work / work:.0f} times"
     )
-    theirs_all = each * pairs / count
-    return Row(title, ours, theirs_all, "s", theirs_all / ours, note)
+    baseline = each * pairs / count
+    return Row(title, ours, baseline, "s", baseline / ours, note)
 
 
 def main(models: int) -> list[Row]:
@@ -227,4 +220,4 @@ def main(models: int) -> list[Row]:
 
 
 if __name__ == "__main__":
-    print(json.dumps([asdict(row) for row in main(int(sys.argv[1]))]))
+    print_rows(main(int(sys.argv[1])))

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from flows.benchmarks import BENCHMARKS, Row, measure
-from flows.commands.text import check_new, number_text, table
+from flows.commands.text import number_text, table
 from infra.errors import WrongInput, one_of
+from infra.new_file import new_file
 
 
 def bench(
@@ -40,7 +41,8 @@ def _run_experiment(name: str | None, size: int | None, plot: Path | None) -> li
         raise WrongInput("--experiment", name, one_of(EXPERIMENTS, name))
     if size is not None and size < FEWEST:
         raise WrongInput("--size", size, f"a number of points from {FEWEST}")
-    check_new("--plot", plot)
+    if plot is not None:
+        new_file(plot, "--plot")
     rows = run(name, size or POINTS, REPEATS)
     if plot is not None:
         draw(rows, plot)

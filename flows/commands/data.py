@@ -16,6 +16,7 @@ from data.base.cache import ENVIRONMENT, folder
 from data.base.pixels import is_whole
 from flows.commands.text import bar, table
 from infra.errors import WrongInput, one_of
+from infra.new_file import writing_new
 
 Json = Annotated[bool, Parameter(negative="", help="print JSON for a program to read")]
 DataDir = Annotated[
@@ -212,7 +213,9 @@ def export(
             count = write_images(out, data_set, table_, draws, lambda part: tell("writing", part))
             print(f"{out}: {count:,} images of {name} ({chosen})")
     if sheet:
-        _write_new(sheet, contact_sheet(data_set, table_, stream("sheet", name, seed)))
+        png = contact_sheet(data_set, table_, stream("sheet", name, seed))
+        with writing_new(sheet, "--sheet") as partial:
+            partial.write_bytes(png)
         print(f"{sheet}: contact sheet of {name} ({chosen})")
     return 0
 
@@ -226,13 +229,3 @@ def _source(name: str, source: str | None, cache: Path) -> Any:
         if one == source or (not source and data.at_hand(name, one, cache)):
             return one
     raise WrongInput(f"data {name}", f"no file in {cache}", f"tolstoy data fetch {name} first")
-
-
-def _write_new(target: Path, content: bytes) -> None:
-    try:
-        with target.open("xb") as file:
-            file.write(content)
-    except FileExistsError:
-        raise WrongInput("--sheet", str(target), "a file that does not exist yet") from None
-    except OSError as error:
-        raise WrongInput("--sheet", f"{target} ({error.strerror})", "a place to write") from None

@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 import data
 from flows.commands.data import size_text
 from infra.drivers.claims import CLAIMS
-from infra.drivers.liveness import DRIVERS, Life, Watch
+from infra.drivers.liveness import DRIVERS, DriverWatch, Life
 from infra.drivers.lock import BEAT_SECONDS
 from infra.runtime import LOOPBACK_ONLY, cores
 from infra.store import Store
@@ -396,7 +396,7 @@ def _is_damaged(store: Store, table: str, key: str, deep: bool) -> bool:
 
 def _drivers(store: Store) -> Finding:
     """Of a driver on another machine only half a minute of watching tells that it is alive."""
-    drivers = Watch(store, "", BEAT_SECONDS).look()
+    drivers = DriverWatch(store, "", BEAT_SECONDS).drivers()
     texts = {Life.ALIVE: "works on it", Life.UNKNOWN: "on another machine, may have ended"}
     who = [
         f"{one} {text}, since {one.started}"

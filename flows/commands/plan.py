@@ -17,6 +17,7 @@ from pathlib import Path
 from data.base.cache import folder
 from data.base.protocol import Description
 from flows.commands.text import duration, preparing, say
+from infra.new_file import written_whole
 from infra.runtime import WORKER, cores
 from infra.store import Store
 from infra.tables import PROTOCOL
@@ -132,9 +133,9 @@ def estimate(study: Study, cells: Sequence[CellState], renew: bool = False) -> E
         first = cell.cell.models[0]
         seconds = measured[network(first.method, first.data)]
         step = seconds["step"] * study.training.batch_size / BATCH_MEASURED
-        training += len(cell.left) * study.training.steps * step
+        training += len(cell.unfinished) * study.training.steps * step
         scored = images[first.data] * seconds["image"]
-        scoring += (len(cell.left) + len(cell.unscored)) * scored
+        scoring += (len(cell.unfinished) + len(cell.unscored)) * scored
     oldest = min(measured[name]["when"] for name in networks)
     return Estimate(
         training_hours=training / 3600,
@@ -170,9 +171,8 @@ def _calibration(networks: list[str], renew: bool) -> dict[str, dict[str, float]
         known.update(jsonlib.loads(measured.stdout))
         with suppress(OSError):  # if it cannot be kept, the next plan measures again
             path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_name(f".{path.name}.{os.getpid()}")
-            temporary.write_text(jsonlib.dumps(known))
-            temporary.replace(path)
+            with written_whole(path) as partial:
+                partial.write_text(jsonlib.dumps(known))
     return known
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from flows.commands.rank import Ranking
 from flows.commands.text import table
-from infra.errors import WrongInput
 
 THRESHOLD = 0.01  # a latent of larger KL is informative, as in the released code
 
@@ -17,17 +16,13 @@ THRESHOLD = 0.01  # a latent of larger KL is informative, as in the released cod
 def rank_file(file: Path, asked: Ranking) -> int:
     """Print the models best first, or, as JSON, in the file's order with all pairs."""
     from metrics.udr import aggregate, pairwise
-    from tasks.own_codes import halves
-    from tasks.own_models import read_models
+    from tasks.own import naming_file, read_models
     from tasks.streams import stream
 
     own = read_models(file)
     similarity = asked.similarity or "lasso"
-    try:
+    with naming_file(file):
         pairs = pairwise(own.codes, own.kl, similarity, THRESHOLD)
-    except ValueError as error:
-        field, _, rest = str(error).partition(": found ")
-        raise WrongInput(f"{file.name}, {field}", *halves(rest)) from None
     collapsed = pairs.informative == 0
     draws = stream("udr", "file", similarity)
     udr, comparisons = aggregate(pairs.udr, collapsed, asked.p or None, draws)
@@ -79,7 +74,7 @@ def _collapsed(models: list[dict[str, Any]]) -> str:
 def _draw(
     own: Any, models: list[dict[str, Any]], scores: Any, similarity: str, file: Path, target: Path
 ) -> None:
-    from tasks.ranking_plot import Ranked, draw_ranking, extremes, portrait
+    from tasks.plots import PlottedModel, agreement, draw_ranking, extremes
 
     informative = (
         (own.codes != own.codes[:, :1]).any(axis=1) if own.kl is None else own.kl > THRESHOLD
@@ -88,8 +83,8 @@ def _draw(
     sides = list(zip(names, own.codes, informative, strict=True))
     udr, collapsed = ([one[name] for one in models] for name in ("udr", "collapsed"))
     portraits = [
-        portrait(f"{end}, UDR {udr[model]:.3f}", sides[partner], sides[model], similarity)
+        agreement(f"{end}, UDR {udr[model]:.3f}", sides[partner], sides[model], similarity)
         for end, model, partner in extremes(scores, udr, collapsed)
     ]
-    ranked = [Ranked(name, value) for name, value in zip(names, udr, strict=True)]
+    ranked = [PlottedModel(name, value) for name, value in zip(names, udr, strict=True)]
     draw_ranking(ranked, portraits, f"{file.name}: UDR, {similarity}", target)

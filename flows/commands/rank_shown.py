@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flows.commands.summary import headlines_first
+from flows.commands.run import headlines_first
 from flows.commands.text import fitting, table
 from infra.store import Store
 from tasks.study.spec import Study, Udr

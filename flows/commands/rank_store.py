@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
+from flows import worker
 from flows.commands.rank import Ranking
 from flows.commands.rank_shown import Ranked, Rows, as_json, as_text
-from flows.driver import StudyRun
+from flows.driver import comparison_calls, in_a_line, no_rank
 from flows.progress import Progress, shown
-from flows.work import Work
 from infra.errors import WrongInput, one_of
 from infra.store import Store
 from infra.workers import check_address, running_workers
@@ -76,7 +76,7 @@ def _compare_finished(
     Parts of other cells are left to the run, which writes each once and whole: then its numbers
     are the same to the last bit, whether or not somebody looked.
     """
-    ended = [one for one in found if not one.left]
+    ended = [one for one in found if not one.unfinished]
     groups = {
         group: [m for one in ended if one.cell in cells for m in one.trained]
         for group, cells in groups_of(study, [one.cell for one in ended]).items()
@@ -92,14 +92,23 @@ def _compare_finished(
         store.prepare()
     except WrongInput:  # it can be read: then nothing is kept of what is compared
         return
-    sweep = StudyRun(study, store, list(ended), Work())
-    sweep.progress = Progress({"train": 0, "score": 0, "compare": 0}, cells=0)
-    with running_workers(ray) as workers, shown(sweep.progress):
-        sweep.open(workers)
-        for group, models in groups.items():
-            sweep.progress.start("compare")
-            sweep.compare_tiles(workers, group, models)
-    for trouble in sweep.progress.troubles:
+    progress = Progress({"train": 0, "score": 0, "compare": 0}, cells=0)
+    with running_workers(ray) as workers, shown(progress):
+        calls = [
+            call
+            for group, models in groups.items()
+            for call in comparison_calls(store, study, group, models)
+        ]
+        progress.more("compare", len(calls))
+        progress.start("compare")
+        for (*_, group, _, _), outcome in workers.map(worker.compare, calls):
+            progress.add("compare")
+            if isinstance(outcome, Exception):
+                progress.fail(f"{group} is not compared: {in_a_line(outcome)}")
+            else:
+                for model_id in outcome:
+                    progress.fail(no_rank(model_id))
+    for trouble in progress.troubles:
         print(trouble, file=sys.stderr)
 
 
@@ -181,9 +190,8 @@ def _draw(
     asked: Ranking,
 ) -> None:
     from tasks.compare import codes_of, kl_of_trained
+    from tasks.plots import PlottedModel, agreement, draw_ranking, extremes
     from tasks.rank import pair_scores
-    from tasks.ranking_plot import Ranked as Shown
-    from tasks.ranking_plot import draw_ranking, extremes, portrait
     from tasks.study.pair_parts import wanted_parts
 
     if asked.plot is None or not rows:
@@ -200,11 +208,11 @@ def _draw(
 
     ends = extremes(scores, [row["udr"] for row in rows], [row["collapsed"] for row in rows])
     portraits = [
-        portrait(f"{end}, UDR {rows[a]['udr']:.3f}", side(b), side(a), udr.similarities[0])
+        agreement(f"{end}, UDR {rows[a]['udr']:.3f}", side(b), side(a), udr.similarities[0])
         for end, a, b in ends
     ]
     shown_models = [
-        Shown(row["model_id"], row["udr"], row["method"], row["strength"]) for row in rows
+        PlottedModel(row["model_id"], row["udr"], row["method"], row["strength"]) for row in rows
     ]
     shown_models.sort(key=lambda one: (one.method, one.strength))
     title = f"{ordered[0].data}: UDR, {udr.similarities[0]}, pool {udr.pools[0]}"

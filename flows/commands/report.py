@@ -25,7 +25,7 @@ def renewed_report(study: Study, store: Store) -> str:
         return store.address("report", "index.html")
     from tasks.report.page import write_report
 
-    path = write_report(store, study.model_dump(mode="json"))
+    path = write_report(store, study)
     store.write_json(made_from, *MADE_FROM)
     return path
 

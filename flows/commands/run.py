@@ -1,62 +1,73 @@
-"""`tolstoy run`: do what is left, show it, survive Ctrl-C, and say what came of it."""
+"""`tolstoy run`: do what is not done, show progress, survive Ctrl-C, and print the result."""
 
 from __future__ import annotations
 
+import json as jsonlib
+import shlex
 import signal
-import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
-from flows.commands.report import renewed_report
-from flows.commands.summary import as_json, as_lines
-from flows.commands.text import preparing
-from infra.drivers.lock import Holder, bury_dead, holding
-from infra.errors import WrongInput
+from flows.commands.failures import command, failures, failures_text, retry
+from flows.commands.report import median_rows, medians, renewed_report
+from flows.commands.text import fitting, preparing, say, table
+from flows.open_study import OpenStudy, open_study
 from infra.store import Store
 from infra.workers import Stopped, check_address
-from tasks.study.groups import all_stands
+from tasks.report.published import SIX
+from tasks.study.model import DIVERGED, FAILED, TRAINED
 from tasks.study.spec import Study
-from tasks.study.stored import STUDY_FILE, check_store, forget, settled_study, stored_study
 from tasks.study.survey import CellState, survey, totals
+
+if TYPE_CHECKING:
+    from flows.study import RunResult
+
+CELLS_SHOWN = 40
+TROUBLES_SHOWN = 10
+FIXED = 2  # cell and models
 
 
 def run_study(
     study: Study,
     uri: str,
-    workers: int | None,
-    ray: str | None,
-    retry: set[str],
-    join: bool,
-    json: bool,
+    *,
+    workers: int | None = None,
+    ray: str | None = None,
+    retry: set[str] | None = None,
+    join: bool = False,
+    json: bool = False,
 ) -> int:
-    """Run what is left of a study in a store; the exit code says how it ended."""
+    """Run what of a study is not done in its store; returns the exit code."""
     if ray:
         check_address(ray)
-    store = Store(uri)
-    with _terminated_as_interrupted(), opened(study, store, retry, join) as (study, found, holder):
-        left, unscored = sum(len(o.left) for o in found), sum(len(o.unscored) for o in found)
-        troubles: list[str] = []
-        if not all_done(study, store, found):
-            done = totals(found)["trained"]
-            _say(
-                f"{study.name}: {left} models to train, {left + unscored} to score, "
-                f"{done} trained before; store {store}"
-            )
-            try:
-                troubles = _flow(study, store, workers, ray, holder)
-            except (KeyboardInterrupt, SystemExit, Stopped):  # Ray makes the second of a SIGTERM
-                return _interrupted(study, store)
-            found = survey(study, store)
-        else:
-            _say(f"{study.name}: nothing to train, score or compare; all of it stands in {store}.")
-        report = renewed_report(study, store)
-        return _end(study, store, found, troubles, report, json)
+    opening = open_study(study, Store(uri), retry or set(), join, preparing)
+    with _sigterm_as_ctrl_c(), opening as opened:
+        study, store, states = opened.study, opened.store, opened.states
+        if opened.retried:
+            say(f"{opened.retried} models will be tried again.")
+        if opened.finished:
+            say(f"{study.name}: nothing to train, score or compare; {store} has all of it.")
+            return _end(study, store, states, (), renewed_report(study, store), json)
+        count = totals(states)
+        unscored = sum(len(state.unscored) for state in states)
+        say(
+            f"{study.name}: {count['left']} models to train, {count['left'] + unscored} to score, "
+            f"{count['trained']} trained before; store {store}"
+        )
+        cells = [state.cell for state in states]
+        try:
+            result = _run_flow(opened, workers, ray)
+        except (KeyboardInterrupt, SystemExit, Stopped):  # Ray makes the second of a SIGTERM
+            return _interrupted(survey(study, store, cells))
+        report = result.report or renewed_report(study, store)
+        return _end(study, store, survey(study, store, cells), result.troubles, report, json)
 
 
 @contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """A SIGTERM leaves no more behind than a Ctrl-C; Prefect and Ray hand it on to us."""
+def _sigterm_as_ctrl_c() -> Iterator[None]:
+    """A SIGTERM leaves no more behind than a Ctrl-C; Prefect and Ray pass it on to us."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -67,86 +78,34 @@ def _terminated_as_interrupted() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-@contextmanager
-def opened(
-    study: Study, store: Store, retry: set[str], join: bool = False
-) -> Iterator[tuple[Study, list[CellState], Holder | None]]:
-    """The study as it stands in its store from now on, what is done of it, and our hold on it.
-
-    What is to be tried again is forgotten. A study with nothing to do needs no hold.
-    """
-    study = settled_study(study, store, preparing)
-    new = check_store(study, store)
-    store.prepare()
-    if not new and not retry and all_done(study, store, found := survey(study, store)):
-        if bury_dead(store):
-            from flows.dashboard.crashed_runs import close_runs_of_nobody
-
-            close_runs_of_nobody(store)
-        yield study, found, None
-        return
-    with holding(store, join) as holder:
-        if retry and not holder.alone:
-            raise WrongInput("--retry", "another driver on this store", "a store that has no other")
-        if not holder.alone and (changed := _changed(study, store)):
-            accepted = f"that of the run that works there, in {store}/{STUDY_FILE}"
-            raise WrongInput("SPEC", f"with --join, one with other {changed}", accepted)
-        if check_store(study, store):
-            store.write_json(study.model_dump(mode="json"), STUDY_FILE)
-        if retry and (forgotten := forget(study, store, retry)):
-            _say(f"{forgotten} models will be tried again.")
-        yield study, survey(study, store), holder
-
-
-def _changed(study: Study, store: Store) -> str:
-    """What of the work of a store's study would be another: drivers that share it must agree."""
-    if not store.exists(STUDY_FILE):
-        return ""
-    older = stored_study(store)
-    works = {
-        "models": (study.cells(), older.cells()),
-        "metrics": (study.metrics.names, older.metrics.names),
-        "udr": (study.udr, older.udr),
-    }
-    return ", ".join(name for name, (ours, theirs) in works.items() if ours != theirs)
-
-
-def all_done(study: Study, store: Store, found: Sequence[CellState]) -> bool:
-    """Whether nothing is left to train, score or compare."""
-    left = any(one.left or one.unscored for one in found)
-    return not left and all_stands(study, store, found)
-
-
-def _flow(
-    study: Study, store: Store, workers: int | None, ray: str | None, holder: Holder | None
-) -> list[str]:
+def _run_flow(opened: OpenStudy, workers: int | None, ray: str | None) -> RunResult:
     from httpx import HTTPError
     from prefect.settings import get_current_settings
 
-    from flows.study import Ended, study_flow
-    from infra.prefect_server import away, prefect_api
+    from flows.study import RunResult, study_flow
+    from infra.prefect_server import no_answer, prefect_api
 
-    ended = Ended()
+    result = RunResult()
     with prefect_api():
         try:
-            study_flow(study, store, ray, workers, holder, ended)
+            study_flow(opened.study, opened, ray, workers, result)
         except Exception as error:
-            if ended.troubles is None:
+            if not result.ended:
                 url = get_current_settings().api.url
-                if url and (isinstance(error, HTTPError) or not ended.began):
+                if url and (isinstance(error, HTTPError) or not result.began):
                     reason = str(error.__cause__ or error).partition("\n")[0]
-                    raise away(url, reason) from None
+                    raise no_answer(url, reason) from None
                 raise
-            _say("Prefect did not answer at the end: what it shows of this run may be old.")
-    return ended.troubles or []
+            say("Prefect did not answer at the end: what it shows of this run may be old.")
+    return result
 
 
-def _interrupted(study: Study, store: Store) -> int:
-    total = totals(survey(study, store))
-    _say(
-        f"\nInterrupted. {total['trained']} of {total['models']} models are trained and "
-        f"{total['scored']} scored; models under way go on from their last checkpoint.\n"
-        "The same command goes on from here."
+def _interrupted(states: Sequence[CellState]) -> int:
+    count = totals(states)
+    say(
+        f"\nInterrupted. {count['trained']} of {count['models']} models are trained and "
+        f"{count['scored']} scored; the others continue from their last checkpoint.\n"
+        "Run the same command again to continue."
     )
     return 130
 
@@ -154,19 +113,93 @@ def _interrupted(study: Study, store: Store) -> int:
 def _end(
     study: Study,
     store: Store,
-    found: Sequence[CellState],
+    states: Sequence[CellState],
     troubles: Sequence[str],
     report: str,
     json: bool,
 ) -> int:
-    left, unscored = sum(len(o.left) for o in found), sum(len(o.unscored) for o in found)
-    if left or unscored:  # what was done of them was lost or damaged meanwhile
-        missing = f"{left} models are left to train and {unscored} to score"
-        troubles = [*troubles, f"{missing}: the same command goes on"]
+    unfinished = sum(len(state.unfinished) for state in states)
+    unscored = sum(len(state.unscored) for state in states)
+    if unfinished or unscored:  # something lost or damaged their rows while the run worked
+        missing = f"{unfinished} models are left to train and {unscored} to score"
+        troubles = [*troubles, f"{missing}. Run the same command again to continue."]
     show = as_json if json else as_lines
-    print(show(study, store, found, troubles, report))
-    return 1 if troubles or any(one.count("failed") + one.count("diverged") for one in found) else 0
+    print(show(study, store, states, troubles, report))
+    bad = sum(state.count(FAILED) + state.count(DIVERGED) for state in states)
+    return 1 if troubles or bad else 0
 
 
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+def as_json(
+    study: Study,
+    store: Store,
+    states: Sequence[CellState],
+    troubles: Sequence[str],
+    report: str,
+) -> str:
+    names, values = medians(study, store)
+    facts: dict[str, Any] = {"study": study.name, "store": store.address(), "report": report}
+    facts |= totals(states)
+    facts["medians"] = [
+        {
+            "cell": state.cell.name,
+            "models": state.count(TRAINED),
+            **{name: values.get((state.cell.name, name)) for name in names},
+        }
+        for state in states
+    ]
+    facts["failures"] = [failure.as_json() for failure in failures(states)]
+    facts["retry"] = retry(states, store) or None
+    facts["troubles"] = list(troubles)
+    return jsonlib.dumps(facts, indent=2)
+
+
+def as_lines(
+    study: Study,
+    store: Store,
+    states: Sequence[CellState],
+    troubles: Sequence[str],
+    report: str,
+    width: int = 0,
+) -> str:
+    place, tolstoy = shlex.quote(str(store)), command()
+    blocks = [_medians(*median_rows(study, store, states), f"{tolstoy} report {place}", width)]
+    if failed := failures_text(states, store):
+        blocks.append(failed)
+    blocks += troubles[:TROUBLES_SHOWN]
+    if len(troubles) > TROUBLES_SHOWN:
+        blocks.append(f"and {len(troubles) - TROUBLES_SHOWN:,} more such lines: --json has all")
+    blocks.append(f"store   {store}\nreport  {report}")
+    blocks.append(
+        f"Next:\n  {tolstoy} status {place}\n"
+        f"  {tolstoy} plan locatello-2019\n"
+        f"  {tolstoy} run mini --set seeds=2 --set training.steps=2000"
+    )
+    return "\n\n".join(blocks)
+
+
+def _medians(head: list[str], rows: list[list[object]], report: str, width: int) -> str:
+    """The rankings and the study's six metrics first, and of all as many as fit."""
+    order = headlines_first(head, FIXED)
+    head, rows = [head[i] for i in order], [[row[i] for i in order] for row in rows]
+    shown = rows[:CELLS_SHOWN]
+    count = fitting(head, shown, width)
+    text = table(head[:count], [row[:count] for row in shown])
+    left_out = []
+    if count < len(head):
+        left_out.append(f"{len(head) - count} more columns")
+    if len(rows) > len(shown):
+        left_out.append(f"{len(rows) - len(shown)} more cells")
+    return text + (f"\nand {' and '.join(left_out)}: {report}, or --json" if left_out else "")
+
+
+def headlines_first(names: Sequence[str], fixed: int = 0) -> list[int]:
+    """Places of the names: the fixed ones, rankings, the six metrics of the study, the others."""
+
+    def rank(place: int) -> int:
+        if place < fixed:
+            return 0
+        if names[place].startswith("udr "):
+            return 1
+        return 2 if names[place] in SIX else 3
+
+    return sorted(range(len(names)), key=rank)

@@ -1,4 +1,4 @@
-"""`tolstoy score FILE`: every metric of anyone's codes and factors."""
+"""`tolstoy score FILE`: every metric of your own codes and factors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def score_file(
 ) -> int:
     """Print the scores, with their parts or without, and write all of them to `out` and their
     matrices to `plot`."""
-    from tasks.own_codes import read_codes
+    from tasks.own import naming_file, read_codes
     from tasks.score_codes import scores_of, split_inputs
 
     for name in names:
@@ -41,22 +41,22 @@ def score_file(
         if target is not None and target.exists():
             raise WrongInput(field, str(target), "a file that does not exist yet")
     own = read_codes(file)
-    seeds = range(seed, seed + repeat)
+    with naming_file(file):
+        inputs = split_inputs(own, names, seed)
     results = []
-    try:
-        with bar(file.name) as tell:
-            for result in scores_of(own, names, seeds):
+    with bar(file.name) as tell:
+        for number in range(repeat):
+            redrawn = split_inputs(own, names, seed + number) if number else inputs
+            for result in scores_of(redrawn, names, seed + number):
                 results.append(result)
                 tell(f"{result.metric} done", len(results) / (len(names) * repeat))
-    except ValueError as error:
-        raise WrongInput(file.name, str(error), "more rows") from None
     rows = _rows(results, own.factor_names)
     if out is not None:
         _write(out, rows)
     if plot is not None:
-        from tasks.matrices import draw_matrices
+        from tasks.plots import draw_matrices
 
-        draw_matrices(split_inputs(own, names, seed), names, own.factor_names, seed, plot)
+        draw_matrices(inputs, own.factor_names, plot)
     if json:
         print(jsonlib.dumps(rows, indent=2))
     else:

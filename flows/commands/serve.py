@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flows.dashboard.limits import Served
+from flows.dashboard.limits import Limits
 from infra.errors import WrongInput, one_of
 from infra.prefect_server import api_of, check_free, dashboard, is_loopback
 from infra.report_server import reports
@@ -21,95 +21,95 @@ from tasks.study.reading import preset_names
 
 SERVER_AUTHENTICATION = "PREFECT_SERVER_API_AUTH_STRING"
 AUTHENTICATION = "PREFECT_API_AUTH_STRING"
-RUNS_SPEAK = ("PREFECT_LOGGING_LOGGERS_PREFECT_FLOW_RUNS_LEVEL", "INFO")
+RUN_LOGS = ("PREFECT_LOGGING_LOGGERS_PREFECT_FLOW_RUNS_LEVEL", "INFO")
 POLL_SECONDS = 2.0
 WILDCARDS = ("0.0.0.0", "::")
 
 
 @dataclass(frozen=True)
-class Serving:
-    """What the command line asks for."""
+class ServeOptions:
+    """The options of the command line."""
 
     host: str
     port: int
-    served: Served
+    limits: Limits
     cron: str | None
     preset: str
-    reports: str | None = None  # where browsers find the reports, if not where they are served
+    reports: str | None = None  # the address of the reports for browsers, if it is another
 
     def check(self) -> None:
-        """Raise before anything is started."""
+        """Raise if an option is wrong."""
         if not 1 <= self.port <= 65534:
             raise WrongInput("--port", self.port, "a port from 1 to 65534")
         if self.preset not in preset_names():
             raise WrongInput("--preset", self.preset, one_of(preset_names(), self.preset))
-        if self.served.workers is not None and self.served.workers < 1:
-            raise WrongInput("--workers", self.served.workers, "a number from 1")
-        if self.served.allow_data and not Path(self.served.allow_data).is_dir():
-            raise WrongInput("--allow-data", self.served.allow_data, "a folder")
+        if self.limits.workers is not None and self.limits.workers < 1:
+            raise WrongInput("--workers", self.limits.workers, "a number from 1")
+        if self.limits.allow_data and not Path(self.limits.allow_data).is_dir():
+            raise WrongInput("--allow-data", self.limits.allow_data, "a folder")
         if self.reports is not None and not self.reports.startswith(("http://", "https://")):
             raise WrongInput("--reports", self.reports, "an address, such as https://HOST/reports")
-        if self.served.ray:
-            check_address(self.served.ray)
+        if self.limits.ray:
+            check_address(self.limits.ray)
 
 
-def serve(asked: Serving) -> int:
-    """Serve until Ctrl-C or SIGTERM, then end all that was started."""
-    asked.check()
+def serve(options: ServeOptions) -> int:
+    """Serve until Ctrl-C or SIGTERM, then end everything that was started."""
+    options.check()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with ExitStack() as running:
         try:
-            _start(asked, running)
-            asyncio.run(_take_runs(asked))
+            _start(options, running)
+            asyncio.run(_take_runs(options))
         except KeyboardInterrupt:
             pass
         _say("\nEnding ...")
-    _say("Ended. What was trained and scored stands in the studies.")
+    _say("Ended. What was trained and scored is in the studies.")
     return 0
 
 
-def _start(asked: Serving, running: ExitStack) -> None:
-    """A server, if none is configured, and the reports; told to the runs in the environment."""
-    os.environ.setdefault(*RUNS_SPEAK)
+def _start(options: ServeOptions, running: ExitStack) -> None:
+    """Start the reports, and a server if none is configured; runs find both in the environment."""
+    os.environ.setdefault(*RUN_LOGS)
     if password := os.environ.get(SERVER_AUTHENTICATION):
         os.environ.setdefault(AUTHENTICATION, password)
     own_server = not os.environ.get("PREFECT_API_URL")
     if own_server:
-        check_free(asked.host, asked.port, "--port")
-        os.environ["PREFECT_API_URL"] = api_of(asked.host, asked.port)
-    if asked.cron is not None:
-        _check_cron(asked.cron)
-    _warn_if_open(asked)
-    served = asked.served
-    if "://" not in served.studies:
-        served = served.model_copy(update={"reports": _reports(asked, running)})
-    served.publish()
+        check_free(options.host, options.port, "--port")
+        os.environ["PREFECT_API_URL"] = api_of(options.host, options.port)
+    if options.cron is not None:
+        _check_cron(options.cron)
+    _warn_if_open(options)
+    limits = options.limits
+    if "://" not in limits.studies:
+        limits = limits.model_copy(update={"reports": serve_reports(options, running)})
+    limits.publish()
     if own_server:
-        _say("Prefect's server starts, which takes some 10 seconds, and longer the first time ...")
-        running.enter_context(dashboard(asked.host, asked.port))
+        _say("Prefect's server starts. That takes about 10 seconds, the first time longer ...")
+        running.enter_context(dashboard(options.host, options.port))
 
 
-def _warn_if_open(asked: Serving) -> None:
-    if not is_loopback(asked.host) and not os.environ.get(AUTHENTICATION):
+def _warn_if_open(options: ServeOptions) -> None:
+    if not is_loopback(options.host) and not os.environ.get(AUTHENTICATION):
         _say(
-            f"WARNING: whoever reaches {asked.host}:{asked.port} may run anything on this machine. "
-            f"Set {SERVER_AUTHENTICATION}=user:password, or leave --host on 127.0.0.1 and use an "
-            "SSH tunnel."
+            f"WARNING: everybody who can connect to {options.host}:{options.port} can run any "
+            f"program on this machine. Set {SERVER_AUTHENTICATION}=user:password, or leave --host "
+            "on 127.0.0.1 and use an SSH tunnel."
         )
 
 
-def _reports(asked: Serving, running: ExitStack) -> str:
-    """Serve the reports, on a port beside the dashboard's so that links stay good; the address."""
+def serve_reports(options: ServeOptions, running: ExitStack) -> str:
+    """Serve the reports, if possible on the next port, so that links stay valid; their address."""
     password = os.environ.get(AUTHENTICATION)
-    port = asked.port + 1
+    port = options.port + 1
     try:
-        check_free(asked.host, port, "--port")
+        check_free(options.host, port, "--port")
     except WrongInput:
         port = 0
-    port = running.enter_context(reports(asked.served.studies, asked.host, port, password))
-    if asked.reports is not None:
-        return asked.reports.rstrip("/")
-    host = platform.node() if asked.host in WILDCARDS else asked.host
+    port = running.enter_context(reports(options.limits.studies, options.host, port, password))
+    if options.reports is not None:
+        return options.reports.rstrip("/")
+    host = platform.node() if options.host in WILDCARDS else options.host
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
@@ -123,11 +123,13 @@ def _check_cron(cron: str) -> None:
         raise WrongInput("--cron", cron, accepted) from None
 
 
-async def _take_runs(asked: Serving) -> None:
-    """Run what is asked for on the dashboard: one study at a time, rankings and reports beside.
+async def _take_runs(options: ServeOptions) -> None:
+    """Run what is submitted on the dashboard: one study at a time, and any rankings and reports.
 
-    The flows are this process's own; what a deployment says of code is never looked at.
+    The flows are those of this process; the code that a deployment names is never loaded.
     """
+    # Not `prefect.serve` with `concurrency_limit=1`: at Ctrl-C it kills a run, which stays Running
+    # and keeps its slot, so that the next study waits.
     from prefect.runner import Runner
     from prefect.types.entrypoint import EntrypointType
 
@@ -136,66 +138,66 @@ async def _take_runs(asked: Serving) -> None:
     studies = Runner(limit=1, query_seconds=POLL_SECONDS)
     others = Runner(limit=None, query_seconds=POLL_SECONDS)
     add: dict[str, Any] = {"paused": False, "entrypoint_type": EntrypointType.MODULE_PATH}
-    await studies.aadd_flow(study_deployment, "study", schedules=await _schedules(asked), **add)
+    await studies.aadd_flow(study_deployment, "study", schedules=await _schedules(options), **add)
     await others.aadd_flow(rank_deployment, "rank", **add)
     await others.aadd_flow(report_deployment, "report", **add)
-    at_work = [asyncio.create_task(runner.start()) for runner in (studies, others)]
-    while not (studies.started and others.started) and not any(one.done() for one in at_work):
+    running = [asyncio.create_task(runner.start()) for runner in (studies, others)]
+    while not (studies.started and others.started) and not any(task.done() for task in running):
         await asyncio.sleep(0.05)
-    told = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):  # in place of the runners' own
-        asyncio.get_running_loop().add_signal_handler(number, told.set)
-    _say(_next_steps(asked))
-    waiting = asyncio.create_task(told.wait())
-    await asyncio.wait({waiting, *at_work}, return_when=asyncio.FIRST_COMPLETED)
+    stopped = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):  # in place of the runners' own handlers
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    _say(_next_steps(options))
+    waiting = asyncio.create_task(stopped.wait())
+    await asyncio.wait({waiting, *running}, return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
     for runner in (studies, others):
         if runner.started:
             await runner.astop()
-    ended = await asyncio.gather(*at_work, return_exceptions=True)
-    for error in ended:
-        if isinstance(error, Exception) and not told.is_set():
+    results = await asyncio.gather(*running, return_exceptions=True)
+    for error in results:
+        if isinstance(error, Exception) and not stopped.is_set():
             raise error
 
 
-async def _schedules(asked: Serving) -> Any:
-    """The nightly study, switched off until somebody switches it on; that is then remembered."""
+async def _schedules(options: ServeOptions) -> Any:
+    """The schedule, off until somebody switches it on; that it is on survives a restart."""
     from prefect.client.orchestration import get_client
     from prefect.client.schemas.actions import DeploymentScheduleCreate
     from prefect.client.schemas.schedules import CronSchedule
     from prefect.exceptions import ObjectNotFound
 
-    if asked.cron is None:
+    if options.cron is None:
         return None
-    schedule = CronSchedule(cron=asked.cron, timezone=os.environ.get("TZ") or "UTC")
+    schedule = CronSchedule(cron=options.cron, timezone=os.environ.get("TZ") or "UTC")
     active = False
     async with get_client() as client:
         try:
-            before = await client.read_deployment_by_name("study/study")
+            deployment = await client.read_deployment_by_name("study/study")
         except ObjectNotFound:
-            before = None
-    for one in before.schedules if before else ():
-        if getattr(one.schedule, "cron", None) == asked.cron:
-            active = one.active
+            deployment = None
+    for stored in deployment.schedules if deployment else ():
+        if getattr(stored.schedule, "cron", None) == options.cron:
+            active = stored.active
     return [
         DeploymentScheduleCreate(
-            schedule=schedule, active=active, parameters={"study": {"preset": asked.preset}}
+            schedule=schedule, active=active, parameters={"study": {"preset": options.preset}}
         )
     ]
 
 
-def _next_steps(asked: Serving) -> str:
+def _next_steps(options: ServeOptions) -> str:
     page = os.environ["PREFECT_API_URL"].removesuffix("/api")
     lines = [
         f"Dashboard  {page}",
-        f"Studies    {asked.served.studies}",
+        f"Studies    {options.limits.studies}",
         "",
         f"Start a study: {page}/deployments, then study, Run, Custom run.",
     ]
-    if asked.cron is not None:
-        lines.append(f"The schedule ({asked.cron}, {asked.preset}) stands on the page of study.")
+    if options.cron is not None:
+        lines.append(f"The schedule ({options.cron}, {options.preset}) is on the page of study.")
     return "\n".join(
-        [*lines, "Ctrl-C ends the server and its runs; the studies keep what is done."]
+        [*lines, "Ctrl-C ends the server and its runs; the studies keep what was done."]
     )
 
 

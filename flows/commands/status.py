@@ -13,12 +13,12 @@ from shutil import get_terminal_size
 from typing import Any
 
 from flows.commands.failures import failures, failures_text, retry
-from flows.commands.run import all_done
 from flows.commands.text import duration, table
-from infra.drivers.liveness import Life, Watch
+from infra.drivers.liveness import DriverWatch, Life
 from infra.drivers.lock import BEAT_SECONDS
 from infra.errors import WrongInput
 from infra.store import Store
+from tasks.study.groups import is_finished
 from tasks.study.spec import Study
 from tasks.study.stored import stored_study
 from tasks.study.survey import CellState, survey, totals
@@ -97,12 +97,14 @@ def read_status(store: Store) -> Status:
     times = [changed for _, changed in store.listing("tables", "models")]
     cells = survey(study, store)
     last_finished = max(times) / 1e9 if times else None
-    return Status(study, store, cells, last_finished, _drivers(Watch(store, "", BEAT_SECONDS)))
+    return Status(
+        study, store, cells, last_finished, _drivers(DriverWatch(store, "", BEAT_SECONDS))
+    )
 
 
-def _drivers(watch: Watch) -> tuple[str, ...]:
+def _drivers(watch: DriverWatch) -> tuple[str, ...]:
     """Who works on it; a driver on another machine counts until it was quiet for long enough."""
-    drivers = watch.look()
+    drivers = watch.drivers()
     return tuple(map(str, [*drivers[Life.ALIVE], *drivers[Life.UNKNOWN]]))
 
 
@@ -128,7 +130,7 @@ class WatchedStore:
         self.done = False
         self.trouble = ""
         self._now = now
-        self._drivers = Watch(store, "", BEAT_SECONDS)
+        self._drivers = DriverWatch(store, "", BEAT_SECONDS)
         self._listings: object = None
         self._began = 0.0
         self._ended_at_first = self._ended = 0  # models
@@ -139,7 +141,7 @@ class WatchedStore:
             listings = [self.store.listing("tables", table) for table in WATCHED_TABLES]
             if listings != self._listings or self.trouble:
                 status = read_status(self.store)
-                self.done = all_done(status.study, self.store, status.cells)
+                self.done = is_finished(status.study, self.store, status.cells)
                 self._count(status)
                 self.status, self._listings, self.trouble = status, listings, ""
             if self.status:
@@ -280,7 +282,9 @@ def _bars(status: Status, most: int) -> object:
     for heading in ("cell", "", "trained", "scored", "bad"):
         bars.add_column(heading, justify="left" if heading in ("cell", "") else "right")
     under_way = [
-        state.as_json() for state in status.cells if state.status and (state.left or state.unscored)
+        state.as_json()
+        for state in status.cells
+        if state.status and (state.unfinished or state.unscored)
     ]
     for row in [{"cell": "all cells", **status.totals}, *under_way[:most]]:
         bad = row["diverged"] + row["failed"]

@@ -6,10 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from shutil import get_terminal_size
-
-from infra.errors import WrongInput
 
 GAP = "  "  # between columns
 QUIET_SECONDS = 2.0  # what is done sooner needs no lines of progress
@@ -94,9 +91,3 @@ def preparing(name: str) -> Iterator[Callable[[float], None]]:
     """A bar for the user's own pictures, which can be many, while they are read into the cache."""
     with bar(name) as move:
         yield lambda fraction: move("preparing", fraction)
-
-
-def check_new(option: str, target: Path | None) -> None:
-    """Raise if a file that is to be written exists already."""
-    if target is not None and target.exists():
-        raise WrongInput(option, str(target), "a file that does not exist yet")

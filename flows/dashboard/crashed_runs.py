@@ -1,4 +1,4 @@
-"""What Prefect shows as Running and is not: runs of dead drivers, and tasks whose end it missed."""
+"""Correct what Prefect shows as Running: crashed runs, and tasks that have ended."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from contextlib import suppress
 from typing import Any
 from uuid import UUID, uuid4
 
+from infra.errors import RUN_AGAIN
 from infra.store import Store
 
 ID_FILE = "id"
-MOST = 200  # of what the API returns at once
-REASON = "its driver ended without a word; the next run of its store goes on"
-MISSED = "it had ended; what should have said so did not arrive"
-SETTLE_SECONDS = 15.0  # more than Prefect takes to write down what it is told
+PAGE_SIZE = 200  # the most that the API returns at once
+CRASHED = f"The driver process crashed. {RUN_AGAIN}"
+END_NOT_RECEIVED = "The task has ended, but Prefect did not receive the message that says so."
+SETTLE_SECONDS = 15.0  # more than Prefect takes to store a message
 
 
 def tags_of(store: Store) -> list[str]:
-    """By which the runs of a store are found, on a server that several machines may use.
+    """Tags by which the runs of a store are found, on a server that several machines may use.
 
-    Its place alone may be another store's on another machine, and the machine's name is no help: a
-    container that is made anew has another. Its id alone may be that of a copy.
+    The path alone is not enough: another machine may have another store at the same path, and host
+    names do not help, as each new container has another one. Nor is the id: a copy has the same.
     """
     place = f"{store}" if "://" in store.uri else f"file://{store.root}"
     return [f"store:{place}", f"store-id:{_id_of(store)}"]
@@ -35,26 +36,26 @@ def _id_of(store: Store) -> str:
     return store.read_bytes(ID_FILE).decode()
 
 
-def close_stale_runs(store: Store, alone: bool = True) -> int:
-    """Close what other runs of this store left Running, and tag this one; how many runs there were.
+def close_crashed_runs(store: Store, alone: bool = True) -> int:
+    """Tag this flow run, and close the crashed runs of its store; returns how many there were.
 
-    Called by a flow run that holds the store; beside another driver it is only tagged.
+    Called by a flow run that holds the store's lock. If it is not alone, no run is closed.
     """
     from prefect.client.orchestration import get_client
 
-    mine = _this_run()
+    this_run = _this_run()
     with get_client(sync_client=True) as client:
         try:
-            tags = {*client.read_flow_run(mine).tags, *tags_of(store)}
-            client.update_flow_run(mine, tags=tags)
-            return _close(client, store, [mine]) if alone else 0
-        except Exception as error:  # a dashboard that is away stops no study
-            logging.getLogger(__name__).debug("stale runs are not closed: %s", error)
+            tags = {*client.read_flow_run(this_run).tags, *tags_of(store)}
+            client.update_flow_run(this_run, tags=tags)
+            return _close(client, store, [this_run]) if alone else 0
+        except Exception as error:  # a study runs without a dashboard, too
+            logging.getLogger(__name__).debug("crashed runs are not closed: %s", error)
             return 0
 
 
-def close_runs_of_nobody(store: Store) -> int:
-    """Close what is left Running of a finished store on which nobody works."""
+def close_all_runs(store: Store) -> int:
+    """Close the crashed runs of a finished store that has no driver."""
     from prefect.client.orchestration import get_client
     from prefect.settings import get_current_settings
 
@@ -64,34 +65,35 @@ def close_runs_of_nobody(store: Store) -> int:
         with get_client(sync_client=True) as client:
             return _close(client, store, [])
     except Exception as error:
-        logging.getLogger(__name__).debug("stale runs are not closed: %s", error)
+        logging.getLogger(__name__).debug("crashed runs are not closed: %s", error)
         return 0
 
 
-def settle_tasks(seconds: float = SETTLE_SECONDS) -> int:
-    """At the end of a flow run: close its tasks that Prefect still takes for running; how many.
+def close_ended_tasks(seconds: float = SETTLE_SECONDS) -> int:
+    """At the end of a flow run: close tasks that Prefect still shows as running; returns how many.
 
-    What tells Prefect of a task may be lost when its server is killed, or be dated before what was
-    told earlier when a clock jumps.
+    The message that a task ended is lost if the server is killed. If a clock jumps, it may carry an
+    earlier time than the messages before it.
     """
     from prefect.client.orchestration import get_client
     from prefect.settings import get_current_settings
     from prefect.states import Completed
 
-    if get_current_settings().api.url is None:  # a temporary server, which nobody looks at later
+    if get_current_settings().api.url is None:  # a temporary server, which ends with the run
         return 0
-    mine, deadline = [_this_run()], time.monotonic() + seconds
+    this_run, deadline = _flow_runs(any_=[_this_run()]), time.monotonic() + seconds
     with get_client(sync_client=True) as client:
         try:
-            while left := _tasks_under_way(client, _flow_runs(any_=mine)):
+            while tasks := _unfinished_tasks(client, this_run):
                 if time.monotonic() > deadline:
-                    for one in left:
-                        client.set_task_run_state(one.id, Completed(message=MISSED), force=True)
+                    state = Completed(message=END_NOT_RECEIVED)
+                    for task in tasks:
+                        client.set_task_run_state(task.id, state, force=True)
                     break
                 time.sleep(0.5)
-            return len(left)
+            return len(tasks)
         except Exception as error:
-            logging.getLogger(__name__).debug("tasks are not settled: %s", error)
+            logging.getLogger(__name__).debug("ended tasks are not closed: %s", error)
             return 0
 
 
@@ -100,11 +102,12 @@ def _this_run() -> UUID:
 
     context = FlowRunContext.get()
     if context is None or context.flow_run is None:
-        raise RuntimeError("called by no flow run")
+        raise RuntimeError("not called by a flow run")
     return context.flow_run.id
 
 
-def _close(client: Any, store: Store, mine: list[UUID]) -> int:
+def _close(client: Any, store: Store, except_for: list[UUID]) -> int:
+    """Close the unfinished runs of a store, and their tasks; returns how many runs."""
     from prefect.client.schemas.filters import (
         FlowRunFilterState,
         FlowRunFilterStateType,
@@ -113,25 +116,25 @@ def _close(client: Any, store: Store, mine: list[UUID]) -> int:
     from prefect.client.schemas.objects import StateType
     from prefect.states import Crashed
 
-    others = _flow_runs(not_any_=mine)
+    others = _flow_runs(not_any_=except_for)
     others.tags = FlowRunFilterTags(all_=tags_of(store))
-    for one in _tasks_under_way(client, others):
-        client.set_task_run_state(one.id, Crashed(message=REASON), force=True)
-    under_way = FlowRunFilterStateType(any_=[StateType.RUNNING, StateType.CANCELLING])
-    others.state = FlowRunFilterState(type=under_way)
-    found = _all(lambda **page: client.read_flow_runs(flow_run_filter=others, **page))
-    for run in found:
-        client.set_flow_run_state(run.id, Crashed(message=REASON), force=True)
-    return len(found)
+    for task in _unfinished_tasks(client, others):
+        client.set_task_run_state(task.id, Crashed(message=CRASHED), force=True)
+    unfinished = FlowRunFilterStateType(any_=[StateType.RUNNING, StateType.CANCELLING])
+    others.state = FlowRunFilterState(type=unfinished)
+    runs = _all(lambda **page: client.read_flow_runs(flow_run_filter=others, **page))
+    for run in runs:
+        client.set_flow_run_state(run.id, Crashed(message=CRASHED), force=True)
+    return len(runs)
 
 
-def _flow_runs(**which: list[UUID]) -> Any:
+def _flow_runs(**ids: list[UUID]) -> Any:
     from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
 
-    return FlowRunFilter(id=FlowRunFilterId(**which))
+    return FlowRunFilter(id=FlowRunFilterId(**ids))
 
 
-def _tasks_under_way(client: Any, flow_runs: Any) -> list[Any]:
+def _unfinished_tasks(client: Any, flow_runs: Any) -> list[Any]:
     from prefect.client.schemas.filters import (
         TaskRunFilter,
         TaskRunFilterState,
@@ -139,17 +142,18 @@ def _tasks_under_way(client: Any, flow_runs: Any) -> list[Any]:
     )
     from prefect.client.schemas.objects import StateType
 
-    kinds = [StateType.PENDING, StateType.RUNNING, StateType.CANCELLING]
-    wanted = TaskRunFilter(state=TaskRunFilterState(type=TaskRunFilterStateType(any_=kinds)))
+    types = [StateType.PENDING, StateType.RUNNING, StateType.CANCELLING]
+    unfinished = TaskRunFilter(state=TaskRunFilterState(type=TaskRunFilterStateType(any_=types)))
     return _all(
         lambda **page: client.read_task_runs(
-            flow_run_filter=flow_runs, task_run_filter=wanted, **page
+            flow_run_filter=flow_runs, task_run_filter=unfinished, **page
         )
     )
 
 
 def _all(read: Callable[..., list[Any]]) -> list[Any]:
-    found: list[Any] = []
-    while page := read(limit=MOST, offset=len(found)):
-        found += page
-    return found
+    """Read page after page."""
+    rows: list[Any] = []
+    while page := read(limit=PAGE_SIZE, offset=len(rows)):
+        rows += page
+    return rows

@@ -1,6 +1,7 @@
 """What `tolstoy serve` offers on the dashboard: a study, a ranking, a report, each with a form.
 
-Annotations are left as they are: Prefect sends the flows to processes that cannot look up names.
+No `from __future__ import annotations` here: Prefect pickles the flows, and the process that reads
+them could not look up the names of the forms.
 """
 
 import os
@@ -19,13 +20,18 @@ from prefect.states import Cancelled, Completed, Failed
 from flows.commands.rank_shown import as_text
 from flows.commands.rank_store import ranked_store
 from flows.commands.report import renewed_report
-from flows.commands.run import all_done, opened
 from flows.dashboard.forms import RankForm, ReportForm, StudyForm
-from flows.dashboard.limits import Served
-from flows.dashboard.page import Shown, key_of, on_the_dashboard, show_report, this_page
+from flows.dashboard.limits import Limits
+from flows.dashboard.page import (
+    DashboardPage,
+    artifacts_of_this_run,
+    kept_updated,
+    key_of,
+    show_report,
+)
 from flows.driver import StudyRun
+from flows.open_study import open_study
 from flows.study import FEEDERS, study_flow
-from flows.work import Work
 from infra.errors import WrongInput
 from infra.prefect_server import drain_prefect
 from infra.store import Store
@@ -35,6 +41,7 @@ from tasks.study.survey import survey, totals
 
 WATCH_SECONDS = 1.0
 GRACE_SECONDS = 15.0
+CANCELLED = "Cancelled. What was done is in the store. Submit the same form again to continue."
 
 
 @flow(
@@ -44,95 +51,101 @@ GRACE_SECONDS = 15.0
     persist_result=False,
 )
 def study_deployment(study: StudyForm) -> Any:
-    """Train, score, compare and report what is left of a study; the same form goes on."""
-    return _ended(lambda: _study(study, Served.of_this_process()))
+    """Train, score, compare and report a study. Submit the same form again to continue it."""
+    return _final_state(lambda: _study(study, Limits.of_this_process()))
 
 
 @flow(name="rank", flow_run_name="rank {ranking.store}", persist_result=False)
 def rank_deployment(ranking: RankForm) -> Any:
     """Rank the models of a study without labels: which strength, which model?"""
-    return _ended(lambda: _rank(ranking, Served.of_this_process()))
+    return _final_state(lambda: _rank(ranking, Limits.of_this_process()))
 
 
 @flow(name="report", flow_run_name="report {report.store}", persist_result=False)
 def report_deployment(report: ReportForm) -> Any:
     """Write the report of a study, also while it runs."""
-    return _ended(lambda: _report(report, Served.of_this_process()))
+    return _final_state(lambda: _report(report, Limits.of_this_process()))
 
 
-def _study(form: StudyForm, served: Served) -> str:
-    study = form.study(served)
-    store = Store(served.store(form.folder))
+def _study(form: StudyForm, limits: Limits) -> str:
+    study = form.study(limits)
+    store = Store(limits.store(form.folder))
     troubles: list[str] = []
-    with opened(study, store, set(form.retry)) as (study, found, holder):
-        if all_done(study, store, found):
-            renewed_report(study, store)
-            sweep = StudyRun(study, store, found, Work())
-            with on_the_dashboard(Shown(sweep, study, store, served.report(store))):
+    with open_study(study, store, set(form.retry)) as opened:
+        if opened.finished:
+            renewed_report(opened.study, store)
+            run = StudyRun(opened.study, store, opened.states)
+            with kept_updated(DashboardPage(run, opened.study, store, limits.report(store))):
                 pass
         else:
-            workers = served.workers_for(form.workers)
-            troubles = study_flow.fn(study, store, served.ray, workers, holder)
+            troubles = study_flow.fn(
+                opened.study,
+                opened,
+                limits.ray,
+                limits.workers_for(form.workers),
+                report_address=limits.report(store),
+            )
     for trouble in troubles:
         get_run_logger().warning(trouble)
-    total = totals(survey(study, store))
-    said = [f"{total[name]} {name}" for name in ("trained", "scored")]
-    said += [f"{total['left']} left"] if total["left"] else []
-    said += [f"{total[name]} {name}, see retry" for name in ("failed", "diverged") if total[name]]
-    return f"{total['models']} models: " + ", ".join(said)
+    cells = [state.cell for state in opened.states]
+    total = totals(survey(opened.study, store, cells))
+    counts = [f"{total[name]} {name}" for name in ("trained", "scored")]
+    counts += [f"{total['left']} left"] if total["left"] else []
+    counts += [f"{total[name]} {name}, see retry" for name in ("failed", "diverged") if total[name]]
+    return f"{total['models']} models: " + ", ".join(counts)
 
 
-def _rank(form: RankForm, served: Served) -> str:
-    asked = form.asked()
-    asked.check()
-    study, store, results = ranked_store(served.store(form.store), asked, served.ray)
-    text, about = as_text(study, results, asked.top), "Models best first, without labels"
-    this_page().show("markdown", key_of(store, "ranking"), about, f"```\n{text}\n```")
-    return f"{sum(len(one.models) for one in results)} models are ranked"
+def _rank(form: RankForm, limits: Limits) -> str:
+    request = form.request()
+    request.check()
+    study, store, results = ranked_store(limits.store(form.store), request, limits.ray)
+    text, about = as_text(study, results, request.top), "Models best first, without labels"
+    artifacts_of_this_run().show("markdown", key_of(store, "ranking"), about, f"```\n{text}\n```")
+    return f"{sum(len(result.models) for result in results)} models are ranked"
 
 
-def _report(form: ReportForm, served: Served) -> str:
-    store = Store(served.store(form.store))
+def _report(form: ReportForm, limits: Limits) -> str:
+    store = Store(limits.store(form.store))
     study = stored_study(store)
     store.prepare()
     path = renewed_report(study, store)
-    show_report(this_page(), store, served.report(store))
-    return f"Report: {served.report(store) or path}"
+    show_report(artifacts_of_this_run(), store, limits.report(store))
+    return f"Report: {limits.report(store) or path}"
 
 
-def _ended(do: Callable[[], str]) -> Any:
-    """How a run ends: done, refused in one line, or told to end."""
-    with _on_its_own():
+def _final_state(run: Callable[[], str]) -> Any:
+    """The state in which a flow run ends: completed, failed with one line, or cancelled."""
+    with _own_session():
         try:
-            return Completed(message=do())
-        except WrongInput as error:  # its user can mend it, and needs no traceback
+            return Completed(message=run())
+        except WrongInput as error:  # a user can correct it without a traceback
             get_run_logger().error(str(error))
             return Failed(message=str(error))
-        except (SystemExit, TerminationSignal, Stopped):  # Ray makes the first of a SIGTERM
-            return Cancelled(message="It was told to end. What is done stands; the same goes on.")
+        except (SystemExit, TerminationSignal, Stopped):  # on SIGTERM, Ray raises SystemExit
+            return Cancelled(message=CANCELLED)
 
 
 @contextmanager
-def _on_its_own() -> Iterator[None]:
-    """Leave the terminal's process group, and end when the server does, however it ends.
+def _own_session() -> Iterator[None]:
+    """Leave the terminal's process group, and end when the server ends, however it ends.
 
-    A Ctrl-C then reaches the server alone, which ends its runs in order.
+    A Ctrl-C then reaches the server only, which ends its runs in order.
     """
     server = os.getppid()
     if os.getpgid(0) != os.getpid():
         os.setsid()
-    Finalize(None, drain_prefect, exitpriority=0)  # a process that was spawned ends at once
-    over = threading.Event()
+    Finalize(None, drain_prefect, exitpriority=0)  # a spawned process does not wait for threads
+    ended = threading.Event()
 
     def watch() -> None:
-        while not over.wait(WATCH_SECONDS):
+        while not ended.wait(WATCH_SECONDS):
             if os.getppid() != server:
                 os.kill(os.getpid(), signal.SIGTERM)
                 time.sleep(GRACE_SECONDS)
-                os._exit(1)  # it waits for a Prefect server that is gone as well
+                os._exit(1)  # it still waits for a Prefect server, which has ended as well
 
     threading.Thread(target=watch, name="watches the server", daemon=True).start()
     try:
         yield
     finally:
-        over.set()
+        ended.set()

@@ -1,4 +1,4 @@
-"""What people fill in on the dashboard. A form is data only; the server says where it may reach."""
+"""The forms of the dashboard. A form is data only; the server's limits say what it may use."""
 
 from __future__ import annotations
 
@@ -10,23 +10,25 @@ from pydantic import BaseModel, ConfigDict, Field
 import data
 import models
 from flows.commands.rank import Ranking
-from flows.dashboard.limits import Served
+from flows.dashboard.limits import Limits
 from infra.errors import WrongInput, one_of
 from metrics import METRICS, SIMILARITIES
 from tasks.study.reading import preset_names, read_study
 from tasks.study.spec import Study
 
+RETRIED = ("failed", "diverged")
+
 
 def _known(names: Any) -> Any:
-    """The dashboard offers these names, and its API refuses others."""
+    """The dashboard offers these names; its API refuses others."""
     return Field(json_schema_extra={"enum": list(names)})
 
 
 Preset = Annotated[str, _known(preset_names())]
-DataSet = Annotated[str, _known(data.DATA_SETS)]
-Method = Annotated[str, _known(models.METHODS)]
-Metric = Annotated[str, _known(METRICS)]
-Ended = Annotated[str, _known(("failed", "diverged"))]
+DataSetName = Annotated[str, _known(data.DATA_SETS)]
+MethodName = Annotated[str, _known(models.METHODS)]
+MetricName = Annotated[str, _known(METRICS)]
+RetryStatus = Annotated[str, _known(RETRIED)]
 Pool = Annotated[str, _known(("cell", "method", "data"))]
 Similarity = Annotated[str, _known(SIMILARITIES)]
 Line = Annotated[str, Field(max_length=200)]
@@ -40,67 +42,67 @@ class Form(BaseModel):
 class Strengths(Form):
     """A method and the strengths at which it is trained."""
 
-    method: Method = "beta_vae"
+    method: MethodName = "beta_vae"
     strengths: list[Annotated[float, Field(ge=0)]] = [1.0, 4.0]
 
 
 class OwnData(Form):
-    """Your own pictures: a folder of them, or an array with factors; below --allow-data."""
+    """Your own pictures, below --allow-data: a folder, or an array with factors."""
 
     name: Line = ""
     folder: Line = Field("", description="of pictures")
-    images: Line = Field("", description="or a file that holds them all, .npz say")
+    images: Line = Field("", description="or a file that holds them all, such as a .npz")
     factors: Line = Field("", description="a table of factors beside images")
 
 
 class StudyForm(Form):
-    """A preset, and what is to be different from it."""
+    """A preset, and the changes to it."""
 
     preset: Preset = Field("smoke", description="the study to begin with")
     store: Line = Field("", description="name of the folder of results; empty: the preset's name")
-    data: list[DataSet] = Field([], title="Data sets", description="none: the preset's")
+    data: list[DataSetName] = Field([], title="Data sets", description="none: the preset's")
     methods: list[Strengths] = Field([], description="with their strengths; none: the preset's")
     seeds: Count = Field(0, description="models per cell; 0: as in the preset")
     training_steps: Count = Field(0, description="of each model; 0: as in the preset")
-    metrics: list[Metric] = Field([], description="scores with labels; none: the preset's")
+    metrics: list[MetricName] = Field([], description="scores with labels; none: the preset's")
     own_data: list[OwnData] = Field([], description="your own pictures, in place of or beside them")
     changes: list[Line] = Field(
         [], description="of anything else in the spec: probe=1000, training.batch_size=16"
     )
     workers: Count = Field(0, description="models at once; 0: as many as the server allows")
-    retry: list[Ended] = Field([], description="try models again that ended so")
+    retry: list[RetryStatus] = Field([], description="train models again that have this status")
 
     @property
     def folder(self) -> str:
         """The name of the folder of results."""
         return self.store or self.preset
 
-    def study(self, served: Served) -> Study:
-        """The study that is asked for; raise if it is none, or reaches where it may not."""
-        if self.preset not in preset_names():  # read_study would take the name of a file, too
+    def study(self, limits: Limits) -> Study:
+        """The study of this form; raises if it is wrong, or uses more than the limits allow."""
+        if self.preset not in preset_names():  # read_study also reads files
             raise WrongInput("preset", self.preset, one_of(preset_names(), self.preset))
-        for name in set(self.retry) - {"failed", "diverged"}:
-            raise WrongInput("retry", name, one_of(("failed", "diverged"), name))
+        for name in set(self.retry) - set(RETRIED):
+            raise WrongInput("retry", name, one_of(RETRIED, name))
         changed: dict[str, Any] = {
             "seeds": self.seeds,
             "training.steps": self.training_steps,
             "metrics.names": self.metrics,
-            "methods": {one.method: one.strengths for one in self.methods},
-            "data": [*self.data, *(_own(one, served) for one in self.own_data)],
+            "methods": {row.method: row.strengths for row in self.methods},
+            "data": [*self.data, *(_own(row, limits) for row in self.own_data)],
         }
         overrides = [f"{key}={json.dumps(value)}" for key, value in changed.items() if value]
-        return served.with_data_allowed(read_study(self.preset, [*overrides, *self.changes]))
+        return limits.check_data(read_study(self.preset, [*overrides, *self.changes]))
 
 
-def _own(one: OwnData, served: Served) -> dict[str, str]:
-    places = {
-        field: served.data_place(f"own_data, {field}", given)
+def _own(row: OwnData, limits: Limits) -> dict[str, str]:
+    paths = {
+        field: limits.data_path(f"own_data, {field}", path)
         for field in ("folder", "images", "factors")
-        if (given := getattr(one, field))
+        if (path := getattr(row, field))
     }
-    if not places:
+    if not paths:
         raise WrongInput("own_data", "neither folder nor images", "one of them")
-    return {**places, **({"name": one.name} if one.name else {})}
+    return {**paths, **({"name": row.name} if row.name else {})}
 
 
 class RankForm(Form):
@@ -113,14 +115,13 @@ class RankForm(Form):
     data: Line = Field("", description="one data set of the study; empty: all")
     top: Annotated[int, Field(ge=1, le=1000)] = Field(20, description="lines of the table")
 
-    def asked(self) -> Ranking:
-        """What is asked; the similarity and number of comparisons are those of the form."""
+    def request(self) -> Ranking:
         return Ranking(
             self.pool, self.similarity, self.p, self.data or None, self.top, plot=None, json=False
         )
 
 
 class ReportForm(Form):
-    """The report of a study is written anew if its tables have changed."""
+    """Write the report of a study again, if its tables have changed."""
 
     store: Line = Field(description="name of the folder of results")

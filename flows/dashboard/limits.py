@@ -1,6 +1,6 @@
-"""What `tolstoy serve` allows: a spec from the dashboard is data, and this says where it may reach.
+"""What runs of `tolstoy serve` may use. A form is data; its limits come from the command line.
 
-The server's own settings travel to its runs in the environment; nothing of them comes from a form.
+The server passes them to its runs in the environment; no form can change them.
 """
 
 from __future__ import annotations
@@ -17,71 +17,70 @@ from tasks.study.spec import Study, file_name
 VARIABLE = "TOLSTOY_SERVED"
 
 
-class Served(BaseModel):
-    """Settings of one server."""
+class Limits(BaseModel):
+    """What one server allows, and where it shows reports."""
 
     studies: str = "studies"
     ray: str | None = None
     workers: int | None = None
     allow_data: str | None = None
-    reports: str | None = None  # where the reports can be opened by a browser
+    reports: str | None = None  # the address at which a browser opens reports
 
     def publish(self) -> None:
-        """For the runs that this process starts."""
+        """Pass the limits to the runs that this process starts."""
         os.environ[VARIABLE] = self.model_dump_json()
 
     @classmethod
-    def of_this_process(cls) -> Served:
+    def of_this_process(cls) -> Limits:
         return cls.model_validate_json(os.environ.get(VARIABLE, "{}"))
 
     def store(self, name: str) -> str:
-        """The place of a store, which is a name below the folder (or prefix) of studies."""
+        """The path of a store: its name below the folder (or prefix) of studies."""
         file_name("store", name)
         if "://" in self.studies:
             return f"{self.studies.rstrip('/')}/{name}"
         place = Path(self.studies).absolute() / name
         if not _is_below(place, Path(self.studies)):
-            raise WrongInput("store", f"{name}, a link out of the studies", "a folder of its own")
+            raise WrongInput("store", f"{name}, a link out of the studies", "a folder in there")
         return str(place)
 
     def report(self, store: Store) -> str | None:
-        """The address of a study's report, where this server shows it."""
+        """The address of a study's report, if this server shows it."""
         folder = Path(self.studies).absolute()
         if self.reports is None or "://" in store.uri or Path(store.root).parent != folder:
             return None
         return f"{self.reports}/{Path(store.root).name}/report/index.html"
 
-    def workers_for(self, asked: int) -> int | None:
-        """As many as asked, but no more than the server was started with; 0 asks for all."""
+    def workers_for(self, wanted: int) -> int | None:
+        """As many as wanted, at most as many as the server was started with; 0 means all."""
         if self.workers is None:
-            return asked or None
-        return min(asked or self.workers, self.workers)
+            return wanted or None
+        return min(wanted or self.workers, self.workers)
 
-    def data_place(self, field: str, given: str) -> str:
-        """The place of a user's own files: below the folder that the server shows, or refused."""
+    def data_path(self, field: str, path: str) -> str:
+        """The absolute path of a user's own files; raises unless it is below --allow-data."""
         if self.allow_data is None:
             accepted = "known data sets; tolstoy serve --allow-data DIR allows your own below DIR"
-            raise WrongInput(field, given, accepted)
-        place = Path(self.allow_data).absolute() / given
-        if given.startswith("~") or "://" in given or not _is_below(place, Path(self.allow_data)):
-            raise WrongInput(field, given, f"a place below {self.allow_data}")
+            raise WrongInput(field, path, accepted)
+        place = Path(self.allow_data).absolute() / path
+        if path.startswith("~") or "://" in path or not _is_below(place, Path(self.allow_data)):
+            raise WrongInput(field, path, f"a place below {self.allow_data}")
         return str(place)
 
-    def with_data_allowed(self, study: Study) -> Study:
-        """The study with the places of its files below the folder that is shown, however they
-        were spelt; raise if one reads others."""
+    def check_data(self, study: Study) -> Study:
+        """The study with absolute paths of its files; raises if one is not below --allow-data."""
         choices = []
-        for one in study.data:
-            places = {
-                field: self.data_place(f"data {one.name}, {field}", place)
+        for choice in study.data:
+            paths = {
+                field: self.data_path(f"data {choice.name}, {field}", path)
                 for field in ("images", "factors", "folder")
-                if (place := getattr(one, field))
+                if (path := getattr(choice, field))
             }
-            choices.append(one.model_copy(update=places))
+            choices.append(choice.model_copy(update=paths))
         return study.model_copy(update={"data": tuple(choices)})
 
 
 def _is_below(place: Path, folder: Path) -> bool:
-    """Really below it: `..` and links are followed first."""
-    inside = place.resolve()
-    return inside != folder.resolve() and inside.is_relative_to(folder.resolve())
+    """Whether it is still below the folder after `..` and links are resolved."""
+    resolved = place.resolve()
+    return resolved != folder.resolve() and resolved.is_relative_to(folder.resolve())

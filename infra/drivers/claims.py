@@ -1,11 +1,11 @@
-"""Which driver does what: a file per claim, `<store>/claims/NAME`, that names its driver.
+"""Which driver does what: one file per claim, `<store>/claims/NAME`, that names its driver.
 
-A file system gives a name to one of several writers only. Each driver has one file, `by-DRIVER`,
-and its claims are more names of that: nothing is written for one. An object store has no second
-names, and creates a file for many at once (as far as pyarrow can ask for it), so there a claim is a
-flag of one's own, `NAME@DRIVER`: it is raised, then others are looked for, and whoever sees
-another's flag beside the own one takes the own one down. Of two that raise theirs at once at least
-one sees the other's; if both do, both come back later.
+- In a file system a claim is a hard link, which only one of several writers can create. Each
+  driver has one file `by-DRIVER`; its claims link to it, so that nothing is written per claim.
+- In an object store there are no links, and pyarrow cannot ask for exclusive creation. There a
+  claim is an empty file `NAME@DRIVER`: write it, then list; if the file of another driver is there
+  too, remove our own and try again later. Of two that write at the same time at least one sees the
+  file of the other. If both do, both try again later.
 """
 
 from __future__ import annotations
@@ -20,58 +20,58 @@ LOCK = (CLAIMS, ".lock")
 
 
 def take(store: Store, name: str, driver: str, is_dead: Callable[[str], bool]) -> bool:
-    """Whether the driver has the claim now; that of a dead driver is taken over."""
+    """Whether the driver has the claim now; the claim of a dead driver is taken over."""
     if not store.local:
-        return _raise_flag(store, name, driver, is_dead)
-    if _named(store, name, driver):
+        return _take_in_object_store(store, name, driver, is_dead)
+    if _linked(store, name, driver):
         return True
     owner = _owner(store, name)
-    if owner == driver or owner is None:  # it was given back this moment
+    if owner == driver or owner is None:  # None: it was released at this moment
         return owner == driver
     if owner and not is_dead(owner):
         return False
-    with store.locked(*LOCK):  # several may have found it dead, or its writer ended before it wrote
+    with store.locked(*LOCK):  # several may find the owner dead; an empty owner died while writing
         if _owner(store, name) != owner:
             return False
         store.write_bytes(driver.encode(), CLAIMS, name)
         return True
 
 
-def give_back(store: Store, names: Iterable[str], driver: str) -> None:
+def release(store: Store, names: Iterable[str], driver: str) -> None:
     if not store.local:
         for name in names:
             store.remove(CLAIMS, f"{name}@{driver}")
         return
     with store.locked(*LOCK):
         for name in names:
-            if _owner(store, name) == driver:  # nobody took it over, thinking the driver dead
+            if _owner(store, name) == driver:  # nobody took it over, believing the driver dead
                 store.remove(CLAIMS, name)
 
 
-def forget(store: Store, driver: str) -> None:
-    """For a driver that is gone; what it had not given back is taken over by who wants it."""
+def remove_driver(store: Store, driver: str) -> None:
+    """For a driver that has ended; another driver takes over the claims that it did not release."""
     if store.local:
-        store.remove(CLAIMS, _mark(driver))
+        store.remove(CLAIMS, _file_of(driver))
 
 
-def forget_all(store: Store) -> None:
-    """For a driver that is alone: whatever stands was left by dead ones."""
+def remove_all(store: Store) -> None:
+    """For the only driver of a store: dead drivers left these claims."""
     for name in store.names(CLAIMS):
         store.remove(CLAIMS, name)
 
 
-def _mark(driver: str) -> str:
+def _file_of(driver: str) -> str:
     return f"by-{driver}"
 
 
-def _named(store: Store, name: str, driver: str) -> bool:
-    """Whether the name was free, and is this driver's now."""
-    mark, claim = (CLAIMS, _mark(driver)), (CLAIMS, name)
+def _linked(store: Store, name: str, driver: str) -> bool:
+    """Whether the name was free and is a link to this driver's file now."""
+    file, claim = (CLAIMS, _file_of(driver)), (CLAIMS, name)
     try:
-        return store.link_exclusively(mark, claim, LOCK)
+        return store.link_exclusively(file, claim, LOCK)
     except FileNotFoundError:
-        store.write_bytes(driver.encode(), *mark)
-        return store.link_exclusively(mark, claim, LOCK)
+        store.write_bytes(driver.encode(), *file)
+        return store.link_exclusively(file, claim, LOCK)
 
 
 def _owner(store: Store, name: str) -> str | None:
@@ -80,16 +80,18 @@ def _owner(store: Store, name: str) -> str | None:
     return None
 
 
-def _raise_flag(store: Store, name: str, driver: str, is_dead: Callable[[str], bool]) -> bool:
-    """Where this raises, the flag may stand: whoever asked must give it back."""
-    mine = f"{name}@{driver}"
-    store.write_bytes(b"", CLAIMS, mine)
-    flags = [flag for flag in store.names(CLAIMS) if flag.rpartition("@")[0] == name]
-    others = [flag for flag in flags if flag != mine]
-    for flag in others:
-        if not is_dead(flag.rpartition("@")[2]):
-            store.remove(CLAIMS, mine)
+def _take_in_object_store(
+    store: Store, name: str, driver: str, is_dead: Callable[[str], bool]
+) -> bool:
+    """If this raises, the claim's file may be there: the caller must release it."""
+    own = f"{name}@{driver}"
+    store.write_bytes(b"", CLAIMS, own)
+    files = [file for file in store.names(CLAIMS) if file.rpartition("@")[0] == name]
+    others = [file for file in files if file != own]
+    for file in others:
+        if not is_dead(file.rpartition("@")[2]):
+            store.remove(CLAIMS, own)
             return False
-    for flag in others:
-        store.remove(CLAIMS, flag)
+    for file in others:
+        store.remove(CLAIMS, file)
     return True

@@ -1,7 +1,10 @@
-"""The drivers of a store: a record each, `<store>/drivers/ID.json`, and whether it shows life.
+"""The drivers of a store: one record each, `<store>/drivers/ID.json`, and whether they are alive.
 
-No clock is trusted but our own monotonic one. A process of this machine is looked up. Any other
-driver is alive if its record changes while we watch: its beat counts up.
+- A driver on this machine is alive while it holds the lock on its file `drivers/.ID.lock`. The
+  system drops that lock when the process ends, however it ends, and keeps it while it is stopped.
+- Of a driver elsewhere (another host or container, an object store, a drive without locks) we watch
+  the record: its heartbeat is a number that it raises. Unchanged for three heartbeats, it is dead.
+- No wall clock is compared, neither ours nor theirs: clocks differ, and jump.
 """
 
 from __future__ import annotations
@@ -14,20 +17,18 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from enum import Enum
-from pathlib import Path
 from typing import Any
 
 from infra.object_store import without_key
 from infra.store import Store
 
 DRIVERS = "drivers"
-PATIENCE = 3  # beats without a sign
-BOOT = Path("/proc/sys/kernel/random/boot_id")
-PIDS = Path("/proc/self/ns/pid")
+MISSED_HEARTBEATS = 3  # after so many a driver is dead
 
 
 class Life(Enum):
@@ -38,35 +39,42 @@ class Life(Enum):
 
 @dataclass(frozen=True)
 class Driver:
-    """What a driver says of itself. Nothing in it is believed but its identity."""
+    """A driver's record. Other versions of the program write other fields; those are ignored."""
 
     id: str
     host: str = "an unknown host"
-    boot: str = ""  # of the machine since it was switched on; containers share it ...
-    pids: str = ""  # ... but each counts its processes anew
     pid: int = 0
-    ticks: int = 0  # when the process started: pids are used again
     user: str = "somebody"
     command: str = ""
     started: str = ""
-    seconds: int = 0  # since then, by its own monotonic clock
-    beat: int = 0
-    settled: bool = True  # false while two that start at once may not know of each other
+    seconds: int = 0  # since it started, by its own monotonic clock
+    beat: int = 0  # heartbeats so far
+    locked: bool = False  # whether it holds the lock on its lock file
+    settled: bool = True  # false while another that starts at the same time may be unknown to it
 
     def __str__(self) -> str:
         return f"{self.user}@{self.host} pid {self.pid}"
 
 
-def myself(driver_id: str) -> Driver:
+def this_driver(driver_id: str) -> Driver:
     return Driver(
         driver_id,
-        *_place(),
+        host=socket.gethostname(),
         pid=os.getpid(),
-        ticks=_ticks(os.getpid()) or 0,
         user=_user(),
         command=without_key(shlex.join(sys.argv)),
         started=datetime.now(UTC).isoformat(timespec="seconds"),
     )
+
+
+def record(driver_id: str) -> tuple[str, str]:
+    """The name of a driver's record in its store."""
+    return DRIVERS, f"{driver_id}.json"
+
+
+def lock_file(driver_id: str) -> tuple[str, str]:
+    """The name of the file that a driver locks as long as it runs."""
+    return DRIVERS, f".{driver_id}.lock"
 
 
 def as_bytes(driver: Driver) -> bytes:
@@ -74,118 +82,102 @@ def as_bytes(driver: Driver) -> bytes:
 
 
 def read_driver(driver_id: str, content: bytes) -> Driver:
-    """A driver by its record; what is missing or of another kind is not known."""
+    """A driver by its record; a field that is missing or of another type has its default."""
     with suppress(ValueError):
         raw: Any = json.loads(content)
         if isinstance(raw, dict):
-            kinds = {one.name: type(one.default) for one in fields(Driver)[1:]}
-            known = {n: raw[n] for n, kind in kinds.items() if type(raw.get(n)) is kind}
+            types = {field.name: type(field.default) for field in fields(Driver)[1:]}
+            known = {n: raw[n] for n, kind in types.items() if type(raw.get(n)) is kind}
             return Driver(driver_id, **known)
     return Driver(driver_id)
 
 
 @dataclass
-class _Seen:
+class _Watched:
     driver: Driver
     content: bytes
-    looked_at: float
-    quiet: float = 0.0  # seconds that we watched it without a change
+    read_at: float
+    seconds_unchanged: float = 0.0  # while we watched
     changed: bool = False
 
 
 @dataclass
-class Watch:
-    """Looks at the records of all drivers but one's own, again and again."""
+class DriverWatch:
+    """Reads the records of all drivers except our own, again and again."""
 
     store: Store
-    me: str
+    own_id: str
     beat_seconds: float
-    buried: set[str] = field(default_factory=set)
-    _seen: dict[str, _Seen] = field(default_factory=dict)
+    now: Callable[[], float] = time.monotonic
+    removed: set[str] = field(default_factory=set)  # dead drivers
+    _watched: dict[str, _Watched] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
-    def look(self) -> dict[Life, list[Driver]]:
-        found: dict[Life, list[Driver]] = {life: [] for life in Life}
+    def drivers(self) -> dict[Life, list[Driver]]:
+        by_life: dict[Life, list[Driver]] = {life: [] for life in Life}
         for name in self.store.names(DRIVERS):
             driver_id = name.removesuffix(".json")
-            if driver_id not in (name, self.me) and (life := self.life(driver_id)):
-                found[life].append(self._seen[driver_id].driver)
-        return found
+            if driver_id not in (name, self.own_id) and (life := self.life(driver_id)):
+                by_life[life].append(self._watched[driver_id].driver)
+        return by_life
 
     def is_dead(self, driver_id: str) -> bool:
-        """Found dead, or gone without a record."""
+        """Whether a driver is dead, or left and has no record."""
         return self.life(driver_id) in (None, Life.DEAD)
 
     def life(self, driver_id: str) -> Life | None:
-        """How a driver is; None if it has no record."""
+        """Whether a driver is alive; None if it has no record."""
         with self._lock:
             try:
-                content = self.store.read_bytes(DRIVERS, f"{driver_id}.json")
+                content = self.store.read_bytes(*record(driver_id))
             except FileNotFoundError:
                 return None
-            if driver_id in self.buried:  # it wrote once more after it was given up
+            if driver_id in self.removed:  # it wrote its record once more
                 return Life.DEAD
-            seen = self._noted(driver_id, content)
-            runs = _process_runs(seen.driver)
-            if runs is not None:
-                return Life.ALIVE if runs else Life.DEAD
-            if seen.quiet >= PATIENCE * self.beat_seconds:
+            watched = self._read(driver_id, content)
+            holds_lock = self._holds_lock(watched.driver)
+            if holds_lock is not None:
+                return Life.ALIVE if holds_lock else Life.DEAD
+            if watched.seconds_unchanged >= MISSED_HEARTBEATS * self.beat_seconds:
                 return Life.DEAD
-            return Life.ALIVE if seen.changed else Life.UNKNOWN
+            return Life.ALIVE if watched.changed else Life.UNKNOWN
 
-    def bury(self, driver: Driver) -> None:
-        self.buried.add(driver.id)
-        self.store.remove(DRIVERS, f"{driver.id}.json")
+    def remove(self, driver: Driver) -> None:
+        self.removed.add(driver.id)
+        self.store.remove(*record(driver.id))
+        if driver.locked:
+            self.store.remove(*lock_file(driver.id))
 
-    def quiet_for(self, driver: Driver) -> float:
-        """Seconds since it showed life; a process that was looked up did so just now."""
-        return 0.0 if _process_runs(driver) else self._seen[driver.id].quiet
+    def seconds_since_heartbeat(self, driver: Driver) -> float:
+        """Of a driver that holds its lock, we know that it is alive now."""
+        return 0.0 if self._holds_lock(driver) else self._watched[driver.id].seconds_unchanged
 
-    def _noted(self, driver_id: str, content: bytes) -> _Seen:
-        now = time.monotonic()
-        seen = self._seen.get(driver_id)
-        if seen is None:
-            seen = self._seen[driver_id] = _Seen(read_driver(driver_id, content), content, now)
-        if content != seen.content:
-            seen.driver, seen.content = read_driver(driver_id, content), content
-            seen.quiet, seen.changed = 0.0, True
-        else:  # where we slept ourselves, the others may have slept with us
-            seen.quiet += min(now - seen.looked_at, self.beat_seconds)
-        seen.looked_at = now
-        return seen
+    def _holds_lock(self, driver: Driver) -> bool | None:
+        """Whether a driver of this machine holds its lock; None if that cannot be seen from here.
 
+        Locks of other machines are not asked for: some network drives do not share locks, and some
+        keep those of a machine that has lost its power.
+        """
+        if not driver.locked or driver.host != socket.gethostname():
+            return None
+        try:
+            return self.store.is_locked(*lock_file(driver.id))
+        except OSError:
+            return None
 
-def _process_runs(one: Driver) -> bool | None:
-    """Whether its process runs; None if it cannot be seen from here."""
-    here = _place()
-    if not here[1] or here != (one.host, one.boot, one.pids) or not one.ticks or one.pid < 1:
-        return None
-    try:
-        os.kill(one.pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        pass
-    ticks = _ticks(one.pid)
-    return None if ticks is None else ticks == one.ticks
-
-
-def _place() -> tuple[str, str, str]:
-    """The host, its boot and the name space in which a pid means something."""
-    boot = pids = ""
-    with suppress(OSError):
-        boot, pids = BOOT.read_text().strip(), str(PIDS.readlink())
-    return socket.gethostname(), boot, pids
-
-
-def _ticks(pid: int) -> int | None:
-    """When a process started, in ticks since the machine did; -1 if it has ended."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:  # no /proc, or one that hides other people's processes
-        return None
-    state, *numbers = stat.rpartition(")")[2].split()
-    return -1 if state in "ZX" else int(numbers[18])
+    def _read(self, driver_id: str, content: bytes) -> _Watched:
+        now = self.now()
+        watched = self._watched.get(driver_id)
+        if watched is None:
+            driver = read_driver(driver_id, content)
+            watched = self._watched[driver_id] = _Watched(driver, content, now)
+        if content != watched.content:
+            watched.driver, watched.content = read_driver(driver_id, content), content
+            watched.seconds_unchanged, watched.changed = 0.0, True
+        else:  # at most one heartbeat at a time: if we were suspended, the others may have been
+            watched.seconds_unchanged += min(now - watched.read_at, self.beat_seconds)
+        watched.read_at = now
+        return watched
 
 
 def _user() -> str:

@@ -1,7 +1,7 @@
-"""Who works on a store: one driver, or several that joined and share the work by claims.
+"""The lock on a store: one driver works on it, or several that joined and share it by claims.
 
-A driver writes a record when it comes, renews it every few seconds and removes it when it leaves.
-A second one is refused while the first is alive; if that one is dead, its record is removed.
+A driver writes a record when it starts, renews it every few seconds (its heartbeat) and removes it
+when it ends. A second driver is refused while the first is alive. Records of dead ones are removed.
 """
 
 from __future__ import annotations
@@ -11,44 +11,62 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 
 from infra.drivers import claims
-from infra.drivers.liveness import DRIVERS, PATIENCE, Driver, Life, Watch, as_bytes, myself
+from infra.drivers.liveness import (
+    DRIVERS,
+    MISSED_HEARTBEATS,
+    Driver,
+    DriverWatch,
+    Life,
+    as_bytes,
+    lock_file,
+    record,
+    this_driver,
+)
 from infra.errors import WrongInput
 from infra.store import Store
 
 BEAT_SECONDS = 10.0
-SETTLE_SECONDS = 2.0  # longer than an object store takes between our look and our record
-GIVING_SECONDS = 0.5  # while nobody waits for them, claims are given back together, so often
+SETTLE_SECONDS = 2.0  # longer than an object store takes to show a record that was written
+RELEASE_SECONDS = 0.5  # without other drivers, claims are released together, this often
 LOCK = (DRIVERS, ".lock")
-SHOWN = 45  # characters of a store's name in a message that must stay one line
+NAME_LENGTH = 45  # characters of a store's name in a message that must stay one line
 
 
-class Holder:
-    """This driver's place among those that work on a store."""
+class DriverLock:
+    """This driver's lock on a store, and its claims there."""
 
-    def __init__(self, store: Store, beat_seconds: float, say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        beat_seconds: float,
+        say: Callable[[str], None],
+        now: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
         self.store, self.beat_seconds, self.say = store, beat_seconds, say
-        self.me = myself(uuid.uuid4().hex)
-        self.lost = threading.Event()  # others went on without us: this run must end
-        self.watch = Watch(store, self.me.id, beat_seconds)
+        self.me = this_driver(uuid.uuid4().hex)
+        self.lost = threading.Event()  # another driver took over: this run must end
+        self.watch = DriverWatch(store, self.me.id, beat_seconds, now)
+        self._now, self._sleep = now, sleep
+        self._own_lock = ExitStack()
         self._when_lost: Callable[[], None] = lambda: None
         self._claimed: set[str] = set()
-        self._owed: set[str] = set()  # claims to give back as soon as the store can be written
+        self._to_release: set[str] = set()  # as soon as the store can be written
         self._claiming = threading.Lock()
-        self._began = time.monotonic()
-        self._gave_back = 0.0
-        self._beside = False  # whether there were others when we last looked
-        self._left = threading.Event()
-        self._beats = threading.Thread(target=self._beat_on, name="beat", daemon=True)
+        self._began = now()
+        self._released_at = 0.0
+        self._shared = False  # whether there were other drivers at the last heartbeat
+        self._leaving = threading.Event()
+        self._heartbeats = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
 
     @property
     def alone(self) -> bool:
-        """Nobody else is known to work on the store, or may do so."""
-        found = self.watch.look()
-        return not found[Life.ALIVE] and not found[Life.UNKNOWN]
+        """Whether no other driver works on the store, or may do so."""
+        return not _not_dead(self.watch.drivers())
 
     def claim(self, name: str) -> bool:
         """Whether this driver may do `name` now; raises OSError if the store cannot be written."""
@@ -59,162 +77,177 @@ class Holder:
                 try:
                     taken = claims.take(self.store, name, self.me.id, self.watch.is_dead)
                 except OSError:
-                    self._owed.add(name)  # half of it may stand
+                    self._to_release.add(name)  # its file may be there
                     raise
                 if not taken:
                     return False
                 self._claimed.add(name)
-                self._owed.discard(name)
+                self._to_release.discard(name)
         return True
 
     def release(self, name: str) -> None:
         """Let others do it; soon, or as soon as the store can be written."""
         with self._claiming:
             if name in self._claimed:
-                self._owed.add(name)
+                self._to_release.add(name)
                 self._claimed.discard(name)
-        if self._beside or time.monotonic() - self._gave_back >= GIVING_SECONDS:
-            self._give_back()
+        if self._shared or self._now() - self._released_at >= RELEASE_SECONDS:
+            self._release_claims()
 
     def call_when_lost(self, action: Callable[[], None]) -> None:
         self._when_lost = action
         if self.lost.is_set():
             action()
 
-    # coming and leaving -----------------------------------------------------------------------
+    # starting and ending ----------------------------------------------------------------------
 
     def enter(self, join: bool) -> None:
-        """Have a record; raise if others work here and we are not to join them."""
-        told: set[str] = set()
-        while True:
-            with self.store.locked(*LOCK) as one_at_a_time:
-                found = self.watch.look()
-                for dead in found[Life.DEAD]:
-                    self._bury(dead)
-                    self.say(f"took over from {dead}, which is gone")
-                if found[Life.ALIVE] and not join:
-                    raise self._held_by(found[Life.ALIVE][0])
-                others = found[Life.ALIVE] + found[Life.UNKNOWN]
-                if join or not others:
-                    if not others:
-                        claims.forget_all(self.store)
-                    self._write(settled=one_at_a_time or join)
-                    break
-            for one in others:
-                if one.id not in told:
-                    told.add(one.id)
-                    wait = PATIENCE * self.beat_seconds
-                    self.say(f"waiting up to {wait:g} s to see whether {one} is alive")
-            time.sleep(self.beat_seconds / 20)
-        self._beside = bool(others)
-        for one in others:
-            self.say(f"working beside {one}")
-        try:
-            if not self.me.settled:
-                self._settle()
-        except BaseException:
-            self.leave()
-            raise
-        self._beats.start()
+        """Lock the store; raise if others work on it and we are not to join them."""
+        others = self._register(join)
+        self._shared = bool(others)
+        for driver in others:
+            self.say(f"sharing the work with {driver}")
+        if not self.me.settled:
+            self._settle()
+        self._heartbeats.start()
 
     def leave(self) -> None:
-        """Take the record and the claims away; what cannot be removed looks dead to others."""
-        self._left.set()
-        if self._beats.is_alive():
-            self._beats.join(timeout=self.beat_seconds)
+        """Remove record and claims; what cannot be removed looks dead to others."""
+        self._leaving.set()
+        if self._heartbeats.is_alive():
+            self._heartbeats.join(timeout=self.beat_seconds)
         with self._claiming:
-            self._owed |= self._claimed
-        self._give_back()
+            self._to_release |= self._claimed
+        self._release_claims()
         with suppress(OSError):
-            claims.forget(self.store, self.me.id)
-            self.store.remove(DRIVERS, f"{self.me.id}.json")
+            claims.remove_driver(self.store, self.me.id)
+            self.store.remove(*record(self.me.id))
+        self._own_lock.close()
+        with suppress(OSError):
+            self.store.remove(*lock_file(self.me.id))
+
+    def _register(self, join: bool) -> list[Driver]:
+        """Write the first record as soon as that is allowed; the other drivers at that moment."""
+        waited_for: set[str] = set()
+        while True:
+            with self.store.locked(*LOCK) as exclusive:
+                drivers = self.watch.drivers()
+                for dead in drivers[Life.DEAD]:
+                    self._remove(dead)
+                    self.say(f"took over from {dead}, which is dead")
+                if drivers[Life.ALIVE] and not join:
+                    raise self._locked_by(drivers[Life.ALIVE][0])
+                others = _not_dead(drivers)
+                if join or not others:
+                    if not others:
+                        claims.remove_all(self.store)
+                    own_lock = self.store.locked(*lock_file(self.me.id))
+                    self.me = replace(self.me, locked=self._own_lock.enter_context(own_lock))
+                    self._write(settled=exclusive or join)
+                    return others
+            for driver in others:
+                if driver.id not in waited_for:
+                    waited_for.add(driver.id)
+                    wait = MISSED_HEARTBEATS * self.beat_seconds
+                    self.say(f"waiting up to {wait:g} s to see whether {driver} is alive")
+            self._sleep(self.beat_seconds / 20)
 
     def _settle(self) -> None:
-        """Where nothing keeps two from coming at once, the one with the lower id stays."""
-        time.sleep(min(SETTLE_SECONDS, self.beat_seconds))
-        found = self.watch.look()
-        for one in found[Life.ALIVE] + found[Life.UNKNOWN]:
-            if one.settled or one.id < self.me.id:
-                raise self._held_by(one)
+        """Two drivers may have started at the same time; the one with the lower id stays."""
+        self._sleep(min(SETTLE_SECONDS, self.beat_seconds))
+        for driver in _not_dead(self.watch.drivers()):
+            if driver.settled or driver.id < self.me.id:
+                raise self._locked_by(driver)
         self._write(settled=True)
 
-    def _held_by(self, one: Driver) -> WrongInput:
-        quiet = self.watch.quiet_for(one)
-        sign = f"{quiet:.0f} s ago" if quiet >= 1 else "just now"
+    def _locked_by(self, driver: Driver) -> WrongInput:
+        silent = self.watch.seconds_since_heartbeat(driver)
+        last = f"{silent:.0f} s ago" if silent >= 1 else "just now"
         place = str(self.store)
-        place = place if len(place) <= SHOWN else "..." + place[3 - SHOWN :]
+        place = place if len(place) <= NAME_LENGTH else "..." + place[3 - NAME_LENGTH :]
         return WrongInput(
             "store",
-            f"{place}, held by {one} since {_age(one.seconds + quiet)} (last sign {sign})",
-            "a store that nobody works on; --join helps the one that runs",
+            f"{place}, held by {driver} since {_age(driver.seconds + silent)} (last sign {last})",
+            "a store on which no other driver works; --join shares the work with it",
         )
 
-    def _give_back(self) -> None:
-        self._gave_back = time.monotonic()
+    def _release_claims(self) -> None:
+        self._released_at = self._now()
         with self._claiming, suppress(OSError):
-            claims.give_back(self.store, sorted(self._owed), self.me.id)
-            self._owed.clear()
+            if self._to_release:
+                claims.release(self.store, sorted(self._to_release), self.me.id)
+                self._to_release.clear()
 
-    def _bury(self, dead: Driver) -> None:
-        self.watch.bury(dead)
-        claims.forget(self.store, dead.id)
+    def _remove(self, dead: Driver) -> None:
+        self.watch.remove(dead)
+        claims.remove_driver(self.store, dead.id)
 
-    # beats ------------------------------------------------------------------------------------
+    # heartbeats -------------------------------------------------------------------------------
 
-    def _beat_on(self) -> None:
-        while not self._left.wait(self.beat_seconds):
-            try:
-                if not self.store.exists(DRIVERS, f"{self.me.id}.json"):
-                    self.lost.set()
-                    self._when_lost()
-                    return
-                self._write(settled=True)
-            except OSError:  # full, read-only or out of reach: once more at the next beat
-                continue  # without a look at the others, who cannot give a sign either
-            self._give_back()
-            with suppress(OSError):
-                found = self.watch.look()
-                self._beside = bool(found[Life.ALIVE] + found[Life.UNKNOWN])
-                for dead in found[Life.DEAD]:
-                    again = dead.id in self.watch.buried
-                    self._bury(dead)
-                    if not again:
-                        self.say(f"{dead} is gone; what it had begun is done here")
+    def heartbeat(self) -> None:
+        """Renew the record, release claims, and remove drivers that died."""
+        try:
+            if not self.store.exists(*record(self.me.id)):
+                self.lost.set()
+                self._when_lost()
+                return
+            self._write(settled=True)
+        except OSError:  # full, read-only or out of reach: try again at the next heartbeat
+            return  # without judging the others, who cannot renew their records either
+        self._release_claims()
+        with suppress(OSError):
+            drivers = self.watch.drivers()
+            self._shared = bool(_not_dead(drivers))
+            for dead in drivers[Life.DEAD]:
+                known = dead.id in self.watch.removed
+                self._remove(dead)
+                if not known:
+                    self.say(f"{dead} is dead; this driver takes over its work")
+
+    def _beat(self) -> None:
+        while not self._leaving.wait(self.beat_seconds) and not self.lost.is_set():
+            self.heartbeat()
 
     def _write(self, settled: bool) -> None:
-        seconds = int(time.monotonic() - self._began)
+        seconds = int(self._now() - self._began)
         self.me = replace(self.me, beat=self.me.beat + 1, seconds=seconds, settled=settled)
-        self.store.write_bytes(as_bytes(self.me), DRIVERS, f"{self.me.id}.json")
+        self.store.write_bytes(as_bytes(self.me), *record(self.me.id))
 
 
 @contextmanager
-def holding(
+def driver_lock(
     store: Store,
     join: bool = False,
     say: Callable[[str], None] = lambda text: print(text, file=sys.stderr, flush=True),
     beat_seconds: float = BEAT_SECONDS,
-) -> Iterator[Holder]:
-    """Work on a store: alone, or beside others if told to join them."""
-    holder = Holder(store, beat_seconds, say)
-    holder.enter(join)
+    now: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[DriverLock]:
+    """Work on a store: as its only driver, or with others if `join`."""
+    lock = DriverLock(store, beat_seconds, say, now, sleep)
     try:
-        yield holder
+        lock.enter(join)
+        yield lock
     finally:
-        holder.leave()
+        lock.leave()
 
 
-def bury_dead(store: Store, beat_seconds: float = BEAT_SECONDS) -> bool:
-    """Remove what drivers left that were killed at their very end; whether none is left."""
+def remove_dead_drivers(store: Store, beat_seconds: float = BEAT_SECONDS) -> bool:
+    """Remove what drivers left that were killed while they ended; whether no driver is left."""
     with suppress(OSError), store.locked(*LOCK):
-        watch = Watch(store, "", beat_seconds)
-        found = watch.look()
-        for dead in found[Life.DEAD]:
-            watch.bury(dead)
-        if not found[Life.ALIVE] and not found[Life.UNKNOWN]:
-            if found[Life.DEAD]:
-                claims.forget_all(store)
+        watch = DriverWatch(store, "", beat_seconds)
+        drivers = watch.drivers()
+        for dead in drivers[Life.DEAD]:
+            watch.remove(dead)
+        if not _not_dead(drivers):
+            if drivers[Life.DEAD]:
+                claims.remove_all(store)
             return True
     return False
+
+
+def _not_dead(drivers: dict[Life, list[Driver]]) -> list[Driver]:
+    return drivers[Life.ALIVE] + drivers[Life.UNKNOWN]
 
 
 def _age(seconds: float) -> str:

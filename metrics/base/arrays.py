@@ -11,38 +11,49 @@ Factors: TypeAlias = NDArray[np.int64]
 LARGEST = 1e150  # squares of larger numbers overflow
 
 
+class BadArray(ValueError):
+    """An argument that a metric does not take: its name, what it holds, and what is accepted."""
+
+    def __init__(self, field: str, found: str, accepted: str) -> None:
+        super().__init__(field, found, accepted)  # by which errors travel between processes
+        self.field, self.found, self.accepted = field, found, accepted
+
+    def __str__(self) -> str:
+        return f"{self.field}: found {self.found}; accepted: {self.accepted}"
+
+
 def numbers(name: str, array: ArrayLike, axes: tuple[str, ...]) -> Codes:
     """`array` as floats with one dimension per name in `axes`, none empty, all finite."""
     found = np.asarray(array)
     if found.ndim != len(axes) or 0 in found.shape:
-        raise ValueError(f"{name}: found shape {found.shape}; {_shape(axes)} is accepted")
+        raise BadArray(name, f"shape {found.shape}", _shape(axes))
     if found.dtype.kind not in "fiub":
-        raise ValueError(f"{name}: found {found.dtype}; real numbers are accepted")
+        raise BadArray(name, str(found.dtype), "real numbers")
     if found.dtype not in (np.float32, np.float64):
         found = found.astype(np.float64)
     if not float(np.maximum(found.max(), -found.min())) < LARGEST:  # nan stays nan
         where = np.argwhere(~(np.abs(found.astype(np.float64)) < LARGEST))[0]
         place = ", ".join(f"{axis} {index}" for axis, index in zip(axes, where, strict=True))
-        raise ValueError(
-            f"{name}: {place} holds {found[tuple(where)]}; "
-            f"finite numbers below {LARGEST:g} in size are accepted"
-        )
+        accepted = f"finite numbers below {LARGEST:g} in size"
+        raise BadArray(name, f"{found[tuple(where)]} in {place}", accepted)
     return found
 
 
 def _shape(axes: tuple[str, ...]) -> str:
-    return f"({', '.join(axis + 's' for axis in axes)}), none of them 0,"
+    return f"({', '.join(axis + 's' for axis in axes)}), none of them 0"
 
 
 def whole_numbers(name: str, array: ArrayLike, axes: tuple[str, ...]) -> Factors:
     """`array` as integers with one dimension per name in `axes`, none empty."""
     found = np.asarray(array)
     if found.ndim != len(axes) or 0 in found.shape:
-        raise ValueError(f"{name}: found shape {found.shape}; {_shape(axes)} is accepted")
+        raise BadArray(name, f"shape {found.shape}", _shape(axes))
     if found.dtype.kind not in "iub":
-        raise ValueError(
-            f"{name}: found {found.dtype}; integers are accepted (number the values of a column "
-            "with np.unique(column, return_inverse=True)[1], or bin them with np.digitize)"
+        raise BadArray(
+            name,
+            str(found.dtype),
+            "integers (number the values of a column with np.unique(column, return_inverse=True)"
+            "[1], or bin them with np.digitize)",
         )
     return found.astype(np.int64)
 
@@ -55,5 +66,5 @@ def check(codes: ArrayLike, factors: ArrayLike) -> tuple[Codes, Factors]:
     codes = numbers("codes", codes, ("row", "column"))
     factors = whole_numbers("factors", factors, ("row", "factor"))
     if len(codes) != len(factors):
-        raise ValueError(f"factors: found {len(factors)} rows; {len(codes)}, as codes, is accepted")
+        raise BadArray("factors", f"{len(factors)} rows", f"{len(codes)}, as codes")
     return codes, factors

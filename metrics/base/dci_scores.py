@@ -16,13 +16,13 @@ is complete (1).
 """
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr
 
-from metrics.base.arrays import numbers
+from metrics.base.arrays import BadArray, numbers
 from metrics.base.inputs import Score
 from metrics.base.predictors import check_tables, standardised, validation_rows
 
@@ -65,17 +65,12 @@ def importance_scores(importance: ArrayLike) -> list[Score]:
     ]
 
 
-def regressor_scores(
-    codes: ArrayLike,
-    factors: ArrayLike,
-    test_codes: ArrayLike,
-    test_factors: ArrayLike,
-    fit: Fit,
-    rng: np.random.Generator,
-) -> list[Score]:
-    """importance_scores and error_scores of one regressor per factor; see `regressors`."""
-    importance, errors, spread = regressors(codes, factors, test_codes, test_factors, fit, rng)
-    return importance_scores(importance) + error_scores(errors[0], errors[1], spread)
+class Regressors(NamedTuple):
+    """What one regressor per factor has learned."""
+
+    importance: NDArray[np.float64]  # (latents, factors)
+    errors: NDArray[np.float64]  # (training and test, factors), of values scaled to [0, 1]
+    deviation: NDArray[np.float64]  # (factors,), of the training values so scaled
 
 
 def regressors(
@@ -85,8 +80,8 @@ def regressors(
     test_factors: ArrayLike,
     fit: Fit,
     rng: np.random.Generator,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Importance (latents, factors), errors (train and test, factors), and factors' deviations.
+) -> Regressors:
+    """Learn every factor from all latents.
 
     `fit(codes, target, held_out)` learns a factor and returns every latent's importance and a
     function that predicts; it may choose a setting by the rows of `held_out`, one in five, the same
@@ -111,7 +106,13 @@ def regressors(
         spread[column] = deviation / width
         for part, (inputs, wanted) in enumerate([(latents, target), (test_latents, test_target)]):
             errors[part, column] = np.square(predict(inputs) - wanted).mean() * spread[column] ** 2
-    return importance, errors, spread
+    return Regressors(importance, errors, spread)
+
+
+def regressor_scores(learned: Regressors) -> list[Score]:
+    """importance_scores, then error_scores."""
+    errors = error_scores(*learned.errors, learned.deviation)
+    return importance_scores(learned.importance) + errors
 
 
 def error_scores(train: ArrayLike, test: ArrayLike, deviation: ArrayLike) -> list[Score]:
@@ -143,7 +144,7 @@ def _shares(importance: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.floa
     """Every row divided by its sum, and the rows' sums divided by their sum; 0 where that is 0."""
     matrix = numbers("importance", importance, ("row", "column")).astype(np.float64)
     if matrix.min() < 0:
-        raise ValueError(f"importance: found {matrix.min()}; numbers from 0 are accepted")
+        raise BadArray("importance", str(matrix.min()), "numbers from 0")
     sums = matrix.sum(axis=1, keepdims=True)
     shares = np.divide(matrix, sums, out=np.zeros_like(matrix), where=sums > 0)
     return shares, sums[:, 0] / (sums.sum() or 1.0)

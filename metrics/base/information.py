@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr, rel_entr
 
-from metrics.base.arrays import Codes, Factors
+from metrics.base.arrays import BadArray, Codes, Factors
 
 
 def discretise(codes: Codes, bins: int) -> Factors:
@@ -15,7 +15,7 @@ def discretise(codes: Codes, bins: int) -> Factors:
     constant latent lies in one bin.
     """
     if bins < 1:
-        raise ValueError(f"bins: found {bins}; 1 or more is accepted")
+        raise BadArray("bins", str(bins), "1 or more")
     labels = []
     for latent in codes.T:  # one by one: in linspace, a constant column changes others' rounding
         edges = np.linspace(latent.min(), latent.max(), bins + 1)

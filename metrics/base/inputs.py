@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.base.arrays import Codes, Factors, check, numbers, whole_numbers
+from metrics.base.arrays import BadArray, Codes, Factors, check, numbers, whole_numbers
 from metrics.base.trees import Classifier, Kind, learn
 
 Part = TypeVar("Part")
@@ -76,6 +76,8 @@ class Inputs:
     trees: Kind = "presorted"
     tree_seed: int = 0
     impossible: Mapping[str, str] = field(default_factory=dict)  # a kind of groups, and why
+    # (latents, factors), by metric: what evaluate() learned, for a picture that fits nothing again
+    matrices: dict[str, NDArray[np.float64]] = field(default_factory=dict)
 
     def groups(self) -> tuple[Groups, Groups]:
         """The training and the test groups, for metrics that need "groups"."""
@@ -96,10 +98,8 @@ class Inputs:
             raise ValueError(self.impossible.get("interventions", needed))
         factors, latents = self.factors.shape[1], self.codes.shape[1]
         if len(self.interventions) != factors:
-            raise ValueError(
-                f"interventions: found {len(self.interventions)} arrays; {factors}, one for each "
-                "factor, are accepted"
-            )
+            arrays = f"{len(self.interventions)} arrays"
+            raise BadArray("interventions", arrays, f"{factors}, one for each factor")
         return tuple(
             _points_by_value(f"interventions[{factor}]", codes, latents)
             for factor, codes in enumerate(self.interventions)
@@ -144,9 +144,7 @@ def _points_by_value(name: str, codes: Codes, latents: int) -> Codes:
     """The same points under each value, in `latents` latents, or a ValueError."""
     found = numbers(name, codes, ("value", "point", "latent"))
     if found.shape[2] != latents:
-        raise ValueError(
-            f"{name}: found shape {found.shape}; (values, points, {latents}) is accepted"
-        )
+        raise BadArray(name, f"shape {found.shape}", f"(values, points, {latents})")
     return found
 
 
@@ -155,10 +153,8 @@ def check_groups(name: str, groups: Groups, latents: int) -> Groups:
     codes = numbers(f"{name}.codes", groups.codes, ("group", "point", "latent"))
     factor = whole_numbers(f"{name}.factor", groups.factor, ("group",))
     if codes.shape[1] < 2 or codes.shape[2] != latents or len(codes) != len(factor):
-        raise ValueError(
-            f"{name}.codes: found shape {codes.shape}; "
-            f"({len(factor)}, 2 or more, {latents}) is accepted"
-        )
+        accepted = f"({len(factor)}, 2 or more, {latents})"
+        raise BadArray(f"{name}.codes", f"shape {codes.shape}", accepted)
     if factor.min() < 0:
-        raise ValueError(f"{name}.factor: found {factor.min()}; indices from 0 are accepted")
+        raise BadArray(f"{name}.factor", str(factor.min()), "indices from 0")
     return Groups(codes, factor)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.base.arrays import Factors, check
+from metrics.base.arrays import BadArray, Factors, check
 
 TINY = 1e-150  # squares of smaller numbers underflow
 FAR = 1e30  # in standard deviations; float32, in which forests compute, ends at 3e38
@@ -35,10 +35,7 @@ def check_tables(
         ("test_factors", values, test_values),
     ):
         if train.shape[1] != test.shape[1]:
-            raise ValueError(
-                f"{name}: found {test.shape[1]} columns; {train.shape[1]}, as in training, "
-                "is accepted"
-            )
+            raise BadArray(name, f"{test.shape[1]} columns", f"{train.shape[1]}, as in training")
     return Tables(left.astype(np.float64), values, test_left.astype(np.float64), test_values)
 
 

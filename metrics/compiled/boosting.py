@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from metrics.base.arrays import numbers
+from metrics.base.arrays import BadArray, numbers
 from metrics.compiled.exact_tree import LEAVES, NODES, Tree, add_round, grow_round, workspace
 
 ROUNDS, RATE = 100, 0.1
@@ -46,9 +46,10 @@ class Boosting:
         columns = _columns(X)
         self.classes_, target = np.unique(np.asarray(y), return_inverse=True)
         if len(self.classes_) < 2 or target.shape != columns.shape[1:]:
-            raise ValueError(
-                f"y: found shape {target.shape} with {len(self.classes_)} different values; "
-                f"{columns.shape[1:]} with 2 or more is accepted"
+            raise BadArray(
+                "y",
+                f"shape {target.shape} with {len(self.classes_)} different values",
+                f"shape {columns.shape[1:]} with 2 or more",
             )
         member = (target == np.arange(len(self.classes_))[:, None]).astype(np.float64)
         self._start = _log_odds(member.mean(axis=1))
@@ -109,7 +110,7 @@ def _columns(codes: ArrayLike) -> NDArray[np.float32]:
     """(columns, rows) in float32, or a ValueError."""
     found = numbers("X", codes, ("row", "column"))
     if np.abs(found).max() > LARGEST:
-        raise ValueError(f"X: found {np.abs(found).max()} in size; {LARGEST:g} is accepted")
+        raise BadArray("X", f"{np.abs(found).max()} in size", f"numbers to {LARGEST:g} in size")
     return np.ascontiguousarray(found.T, np.float32)
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metrics import SIMILARITIES
-from metrics.base.arrays import numbers
+from metrics.base.arrays import BadArray, numbers
 from metrics.udr.moments import Flags, Matrix, Moments, Prepared, kind, prepare
 
 __all__ = [
@@ -69,7 +69,7 @@ def pairwise(
     else:
         kl = numbers("kl", kl, ("model", "latent"))
         if kl.shape != (models, latents):
-            raise ValueError(f"kl: found shape {kl.shape}; {(models, latents)} is accepted")
+            raise BadArray("kl", f"shape {kl.shape}", f"{(models, latents)}")
         informative = kl > threshold
     udr, udr_eq2 = np.full((2, models, models), np.nan)
     step = max(1, BLOCK_BYTES // (4 * points * latents))
@@ -97,7 +97,7 @@ def similarity_matrix(codes_i: ArrayLike, codes_j: ArrayLike, similarity: str = 
         for name, codes in (("codes_i", codes_i), ("codes_j", codes_j))
     )
     if len(i) != len(j):
-        raise ValueError(f"codes_j: found {len(j)} rows; {len(i)}, as codes_i, are accepted")
+        raise BadArray("codes_j", f"{len(j)} rows", f"{len(i)}, as codes_i")
     a, b = (_Side(prepare(codes[None], similarity)) for codes in (i, j))
     return kind(similarity).similarities(_moments(a, b, _product(a, b), 0))
 
@@ -149,9 +149,10 @@ class _Side:
         if informative is None:
             informative = np.ones((models, latents), dtype=np.bool_)
         if informative.shape != (models, latents) or informative.dtype != np.bool_:
-            raise ValueError(
-                f"informative: found {informative.dtype} of shape {informative.shape}; "
-                f"booleans of shape {(models, latents)} are accepted"
+            raise BadArray(
+                "informative",
+                f"{informative.dtype} of shape {informative.shape}",
+                f"booleans of shape {(models, latents)}",
             )
         self.prepared, self.informative = prepared, informative
         self.folds = prepared.folds()
@@ -167,16 +168,15 @@ def _parts(regressors: Prepared, targets: _Side) -> Iterator[slice]:
     """Regressors, so many at a time that their product with the targets keeps to PRODUCT_BYTES."""
     how, (models, latents, _) = kind(regressors.similarity), regressors.latents.shape
     if regressors.similarity != targets.prepared.similarity:
-        raise ValueError(
-            f"targets: found latents prepared for {targets.prepared.similarity}; "
-            f"for {regressors.similarity}, as the regressors, is accepted"
+        raise BadArray(
+            "targets",
+            f"latents prepared for {targets.prepared.similarity}",
+            f"latents prepared for {regressors.similarity}, as the regressors",
         )
     points = targets.rows.shape[1]
     if regressors.latents.shape[2] != points:
-        raise ValueError(
-            f"targets: found {points} points; {regressors.latents.shape[2]}, as the regressors, "
-            "are accepted"
-        )
+        accepted = f"{regressors.latents.shape[2]}, as the regressors"
+        raise BadArray("targets", f"{points} points", accepted)
     each = how.FOLDS * latents * max(1, len(targets.rows)) * np.dtype(how.PRODUCT).itemsize
     step = max(1, PRODUCT_BYTES // each)
     return (slice(start, min(start + step, models)) for start in range(0, models, step))
@@ -238,16 +238,15 @@ def aggregate(
     pair_scores, collapsed = np.asarray(pair_scores, dtype=np.float64), np.asarray(collapsed)
     models = collapsed.size
     if collapsed.shape != (models,) or collapsed.dtype != np.bool_:
-        raise ValueError(
-            f"collapsed: found {collapsed.dtype} of shape {collapsed.shape}; "
-            "booleans of shape (models,) are accepted"
+        raise BadArray(
+            "collapsed",
+            f"{collapsed.dtype} of shape {collapsed.shape}",
+            "booleans of shape (models,)",
         )
     if pair_scores.shape != (models, models):
-        raise ValueError(
-            f"pair_scores: found shape {pair_scores.shape}; {(models, models)} is accepted"
-        )
+        raise BadArray("pair_scores", f"shape {pair_scores.shape}", f"{(models, models)}")
     if p is not None and p < 1:
-        raise ValueError(f"p: found {p}; 1 or more, or None for all, is accepted")
+        raise BadArray("p", str(p), "1 or more, or None for all")
     compared = ~np.isnan(pair_scores) & ~collapsed[:, None] & ~np.eye(models, dtype=bool)
     scores, comparisons = np.zeros(models), np.zeros(models, dtype=np.int64)
     for model in np.flatnonzero(~collapsed):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metrics import SIMILARITIES
-from metrics.base.arrays import numbers
+from metrics.base.arrays import BadArray, numbers
 
 Matrix = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -50,7 +50,7 @@ class Similarity(Protocol):
 
 def kind(similarity: str) -> Similarity:
     if similarity not in SIMILARITIES:
-        raise ValueError(f"similarity: found {similarity!r}; {', '.join(SIMILARITIES)} is accepted")
+        raise BadArray("similarity", repr(similarity), ", ".join(SIMILARITIES))
     module: Any = import_module(f"metrics.udr.{similarity}")
     return module  # type: ignore[no-any-return]
 
@@ -88,9 +88,7 @@ def prepare(codes: ArrayLike, similarity: str) -> Prepared:
     codes = numbers("codes", codes, ("model", "row", "latent"))
     models, points, latents = codes.shape
     if points < how.FOLDS:
-        raise ValueError(
-            f"codes: found {points} rows; at least {how.FOLDS}, one for each fold, are accepted"
-        )
+        raise BadArray("codes", f"{points} rows", f"at least {how.FOLDS}, one for each fold")
     folds = consecutive(points, how.FOLDS)
     standard = np.empty((models, latents, points), dtype=np.float32)
     grams = np.empty((models, len(folds), latents, latents))

@@ -1,6 +1,6 @@
 """The store's tables as pandas frames, cut down to what the page shows.
 
-Rows of an older protocol are left out: their numbers are not comparable with the newer ones'.
+Rows of an older protocol are left out: their numbers are not comparable with the newer ones.
 Filtering happens in Arrow, before pandas, so that 12,600 models fit in little memory.
 """
 
@@ -16,16 +16,39 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from infra.store import Store
-from tasks.report.plan import Plan
+from tasks.study.spec import Study
 
-MODEL_COLUMNS = (
-    *("model_id", "data", "source", "method", "strength", "seed", "protocol", "status", "reason"),
-    *("steps", "seconds", "device", "reconstruction", "kl", "elbo", "architecture", "versions"),
-)
-RANK_COLUMNS = (
-    *("model_id", "similarity", "pool", "p", "udr", "informative", "comparisons", "collapsed"),
-)
-CURVE_COLUMNS = ("model_id", "step", "reconstruction", "kl")
+HEADLINE = "score"  # the part of a metric that is its number; without a factor
+MODEL_COLUMNS = [
+    "model_id",
+    "data",
+    "source",
+    "method",
+    "strength",
+    "seed",
+    "protocol",
+    "status",
+    "reason",
+    "steps",
+    "seconds",
+    "device",
+    "reconstruction",
+    "kl",
+    "elbo",
+    "architecture",
+    "versions",
+]
+RANK_COLUMNS = [
+    "model_id",
+    "similarity",
+    "pool",
+    "p",
+    "udr",
+    "informative",
+    "comparisons",
+    "collapsed",
+]
+CURVE_COLUMNS = ["model_id", "step", "reconstruction", "kl"]
 CURVE_POINTS = 60  # more than a small figure can show
 STRINGS = pd.StringDtype("python", na_value=np.nan)
 DATA_SET = ["data", "source"]  # redrawn and official pictures are never mixed
@@ -48,29 +71,43 @@ class Frames:
         return self.models[self.models["status"] == "trained"]
 
 
-def read_frames(store: Store, plan: Plan) -> Frames:
-    everything = _pandas(store.read("models", MODEL_COLUMNS))
-    newest = everything["protocol"].max() if len(everything) else None
-    models = in_order(everything[everything["protocol"] == newest], plan)
+def read_frames(store: Store, study: Study) -> Frames:
+    every_model = _pandas(store.read("models", MODEL_COLUMNS))
+    newest = every_model["protocol"].max() if len(every_model) else None
+    models = in_order(every_model[every_model["protocol"] == newest], study)
     trained = pa.array(models.loc[models["status"] == "trained", "model_id"], pa.string())
     return Frames(
         models=models,
-        scores=_headlines(store, trained),
+        scores=_values(_part(store, trained, HEADLINE, ["model_id", "metric", "value"])),
         unscored=_unscored(store, trained),
         ranks=_ranks(store, trained),
         curves=_curves(store, trained),
-        older=len(everything) - len(models),
+        older=len(every_model) - len(models),
     )
 
 
-def in_order(models: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+def in_order(models: pd.DataFrame, study: Study) -> pd.DataFrame:
     """Sort by data set and method as the study names them, then by strength and seed."""
     keys = models.assign(
-        _data=_place(models["data"], plan.data),
-        _method=_place(models["method"], tuple(plan.methods)),
+        _data=_place(models["data"], [choice.name for choice in study.data]),
+        _method=_place(models["method"], list(study.methods)),
     )
     keys = keys.sort_values(["_data", *DATA_SET, "_method", "method", "strength", "seed"])
     return keys.drop(columns=["_data", "_method"]).reset_index(drop=True)
+
+
+def parts(
+    store: Store, models: pd.DataFrame, wanted: Sequence[tuple[str, str]]
+) -> dict[tuple[str, str], pd.Series[float]]:
+    """A value per model of each (metric, part) without a factor; NaN where there is none."""
+    model_ids = pa.array(models["model_id"], pa.string())
+    found = {}
+    for part in dict.fromkeys(part for _, part in wanted):
+        rows = _values(_part(store, model_ids, part, ["model_id", "metric", "value"]))
+        for metric in (metric for metric, of_part in wanted if of_part == part):
+            values = rows[rows["metric"] == metric].set_index("model_id")["value"]
+            found[metric, part] = models["model_id"].map(values).astype(float)
+    return found
 
 
 def groups(rows: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[Any, pd.DataFrame]]:
@@ -83,31 +120,31 @@ def _place(names: pd.Series[str], order: Sequence[str]) -> pd.Series[int]:
     return names.map(lambda name: places.get(name, len(places))).astype(int)
 
 
-def _headlines(store: Store, trained: pa.Array) -> pd.DataFrame:
-    scores = _headline_rows(store, trained, ["model_id", "metric", "value"])
-    return scores.dropna(subset=["value"]).drop_duplicates(["model_id", "metric"], keep="last")
-
-
 def _unscored(store: Store, trained: pa.Array) -> pd.DataFrame:
-    rows = _headline_rows(store, trained, [*DATA_SET, "metric", "reason"])
+    rows = _part(store, trained, HEADLINE, [*DATA_SET, "metric", "reason"])
     return rows[rows["reason"].fillna("") != ""]
 
 
-def _headline_rows(store: Store, trained: pa.Array, columns: Sequence[str]) -> pd.DataFrame:
-    rows = store.read(
-        "scores", ["model_id", "part", "factor", *(c for c in columns if c != "model_id")]
-    )
-    rows = rows.filter(pc.equal(rows["part"], "score"))
+def _part(store: Store, model_ids: pa.Array, part: str, columns: Sequence[str]) -> pd.DataFrame:
+    """Rows of `scores` of one part and no factor."""
+    wanted = dict.fromkeys(["model_id", "part", "factor", *columns])
+    rows = store.read("scores", list(wanted))
+    rows = rows.filter(pc.equal(rows["part"], part))
     rows = rows.filter(pc.is_null(rows["factor"]))
-    return _pandas(_of(rows, trained).select(columns))
+    return _pandas(_of(rows, model_ids).select(columns))
+
+
+def _values(rows: pd.DataFrame) -> pd.DataFrame:
+    """One value per model and metric: the last that is a number."""
+    return rows.dropna(subset=["value"]).drop_duplicates(["model_id", "metric"], keep="last")
 
 
 def _ranks(store: Store, trained: pa.Array) -> pd.DataFrame:
     """One ranking per similarity and pool: that of all comparisons, or of the most asked for."""
     rows = _pandas(_of(store.read("ranks", RANK_COLUMNS), trained))
     rows = rows.assign(asked=rows["p"].where(rows["p"] > 0, np.inf)).sort_values("asked")
-    kept = rows.drop_duplicates(["model_id", "similarity", "pool"], keep="last")
-    return kept.drop(columns=["asked"]).reset_index(drop=True)
+    rows = rows.drop_duplicates(["model_id", "similarity", "pool"], keep="last")
+    return rows.drop(columns=["asked"]).reset_index(drop=True)
 
 
 def _curves(store: Store, trained: pa.Array) -> pd.DataFrame:

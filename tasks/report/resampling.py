@@ -1,4 +1,4 @@
-"""Medians over resampled comparisons, and their rank correlations, for all models at once.
+"""Medians over resampled comparisons, for all models at once.
 
 Duan et al. 2020, appendix A.5: sets of P partners without replacement. Partners are drawn for each
 model by itself; a larger P adds partners to those of a smaller one.
@@ -12,9 +12,24 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tasks.report.agreement import ENOUGH
+from infra.store import Store
+from tasks.compare import put_pairs
+from tasks.study.pair_parts import SEPARATOR
 
 Scores = NDArray[np.float64]
+
+
+def pair_matrix(store: Store, models: pd.DataFrame, similarity: str) -> Scores:
+    """UDR of (regressor, target), at the models' places; NaN where not compared."""
+    place = {str(model_id): index for index, model_id in enumerate(models["model_id"])}
+    both = np.full((2, len(place), len(place)), np.nan)
+    prefix = f"{similarity}{SEPARATOR}{models['data'].iloc[0]}-"
+    columns = ["model_id", "regressor_id", "udr", "udr_eq2"]
+    for part in store.parts("pairs"):
+        if part.startswith(prefix):
+            put_pairs(store.read("pairs", columns, [part]), place, both)
+    udr: Scores = both[0]
+    return udr
 
 
 def fewer(
@@ -40,30 +55,5 @@ def medians(values: Scores, dead: NDArray[np.bool_]) -> Scores:
     count = np.isfinite(values).sum(axis=1)
     middle = np.stack([np.maximum(count - 1, 0) // 2, count // 2], axis=1)
     middle = np.minimum(middle, values.shape[1] - 1)
-    found: Scores = np.take_along_axis(ordered, middle, axis=1).mean(axis=1)
-    return np.where(dead, 0.0, found)
-
-
-def rank_correlations(one: Scores, other: Scores) -> Scores:
-    """Spearman's, (rankings, metrics), of one (rankings, models) with the other (models, metrics).
-
-    A model without a number in a metric, or in any ranking, is left out there; NaN with too few
-    models or where all values are equal.
-    """
-    ranked: NDArray[np.bool_] = np.all(np.isfinite(one), axis=0)
-    found = np.full((len(one), other.shape[1]), np.nan)
-    there: NDArray[np.bool_] = np.isfinite(np.where(ranked[:, None], other, np.nan))
-    for kept in np.unique(there.T, axis=0):  # metrics that share their models are done together
-        if kept.sum() >= ENOUGH:
-            same = np.flatnonzero((there == kept[:, None]).all(axis=0))
-            found[:, same] = _unit_ranks(one[:, kept]) @ _unit_ranks(other[kept][:, same].T).T
-    return found
-
-
-def _unit_ranks(rows: Scores) -> Scores:
-    """Mean ranks of each row, centred, of length 1; NaN where all are equal."""
-    ranks = pd.DataFrame(rows.T).rank().to_numpy().T  # by column, where pandas is quick
-    ranks = ranks - (rows.shape[1] + 1) / 2
-    length = np.sqrt((ranks**2).sum(axis=1, keepdims=True))
-    unit: Scores = np.divide(ranks, length, out=np.full_like(ranks, np.nan), where=length > 0)
-    return unit
+    of_rows: Scores = np.take_along_axis(ordered, middle, axis=1).mean(axis=1)
+    return np.where(dead, 0.0, of_rows)

@@ -17,46 +17,47 @@ def groups_of(study: Study, cells: Iterable[Cell]) -> dict[str, list[Cell]]:
     groups: dict[str, list[Cell]] = {}
     if study.udr.similarities and study.udr.pools:
         for cell in cells:
-            groups.setdefault(cell.data if "data" in study.udr.pools else cell.group, []).append(
-                cell
-            )
+            name = cell.data if "data" in study.udr.pools else cell.group
+            groups.setdefault(name, []).append(cell)
     return groups
 
 
-def all_stands(study: Study, store: Store, found: Sequence[CellState]) -> bool:
+def is_finished(study: Study, store: Store, states: Sequence[CellState]) -> bool:
+    """Whether nothing is left to train, score or compare."""
+    unfinished = any(state.unfinished or state.unscored for state in states)
+    return not unfinished and all_ranked(study, store, states)
+
+
+def all_ranked(study: Study, store: Store, states: Sequence[CellState]) -> bool:
     """Whether every group is ranked as the study wants it; opens one file per group."""
-    by_name = {one.cell.name: one for one in found}
-    groups = groups_of(study, [one.cell for one in found])
+    trained = {state.cell.name: state.trained for state in states}
+    groups = groups_of(study, [state.cell for state in states])
     if not groups:
         return True
-    there = set(store.parts("pairs"))
-    return not outdated(store, groups, there) and all(
-        is_ranked(
-            store,
-            group,
-            [m for cell in cells for m in by_name[cell.name].trained],
-            study.udr,
-            there,
-        )
+    parts = set(store.parts("pairs"))
+    if outdated(store, groups, parts):
+        return False
+    return all(
+        is_ranked(store, group, [m for c in cells for m in trained[c.name]], study.udr, parts)
         for group, cells in groups.items()
     )
 
 
-def is_ranked(store: Store, group: str, models: Sequence[Model], udr: Udr, there: set[str]) -> bool:
+def is_ranked(store: Store, group: str, models: Sequence[Model], udr: Udr, parts: set[str]) -> bool:
     """Whether the ranking was made from just these models, and no part of their pairs was lost."""
     if not models:
         return True
     made_from = ranking_made_from([model.id for model in models], udr)
-    return store.part_made_from("ranks", group) == made_from and there.issuperset(
+    return store.part_made_from("ranks", group) == made_from and parts.issuperset(
         part.name for part in wanted_parts(models, udr)
     )
 
 
-def outdated(store: Store, groups: Iterable[str], there: Iterable[str]) -> list[tuple[str, str]]:
-    """Parts that others replace: rankings of other groups, and pairs kept per group, as once."""
+def outdated(store: Store, groups: Iterable[str], parts: Iterable[str]) -> list[tuple[str, str]]:
+    """Parts that others replace: rankings of other groups, pairs of an older layout."""
     return [
         *(("ranks", name) for name in store.parts("ranks") if name not in groups),
-        *(("pairs", name) for name in there if SEPARATOR not in name),
+        *(("pairs", name) for name in parts if SEPARATOR not in name),
     ]
 
 

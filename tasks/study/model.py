@@ -10,6 +10,9 @@ from typing import Any
 
 from infra.tables import PROTOCOL
 
+# How a model ends: a row of `models` has one of these.
+TRAINED, DIVERGED, FAILED = STATUSES = ("trained", "diverged", "failed")
+
 
 def cell_name(data: str, method: str, strength: float) -> str:
     """The name of a cell: all but the seed. Distinct strengths have distinct names."""

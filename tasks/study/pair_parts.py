@@ -1,8 +1,8 @@
-"""Which pairs of models UDR needs, and what of it is missing: parts of `pairs`, and tiles of parts.
+"""Which pairs of models UDR needs and which the store lacks: parts of `pairs`, and tiles of parts.
 
-A part holds a similarity between all models of one cell and all of another, in both directions, or
-within one cell. It says of which models it is, and so a grown cell costs its new models only. No
-pool and no number of comparisons enters: those choose among pairs that stand.
+A part holds one similarity between all models of a cell and all of another, in both directions, or
+within one cell. It records its models, so a cell that grows costs only its new models. It does not
+depend on pools or the number of comparisons: these choose among the pairs in the store.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ LONGEST = (
     180  # characters of a part's name; file systems take 255, of which a temporary name has 46
 )
 
-Held = tuple[frozenset[str], frozenset[str]]
-NOTHING: Held = (frozenset(), frozenset())
+Sides = tuple[frozenset[str], frozenset[str]]  # ids of the models on the two sides of a part
+NO_MODELS: Sides = (frozenset(), frozenset())
 
 
 @dataclass(frozen=True)
@@ -59,24 +59,24 @@ class PairPart:
         sides = [[model.id for model in side] for side in (self.one, self.other)]
         return json.dumps({"kl_threshold": threshold, "models": sides})
 
-    def without(self, lost: Iterable[str]) -> PairPart:
-        lost = set(lost)
-        one, other = (tuple(m for m in side if m.id not in lost) for side in (self.one, self.other))
+    def without(self, model_ids: Iterable[str]) -> PairPart:
+        ids = set(model_ids)
+        one, other = (tuple(m for m in side if m.id not in ids) for side in (self.one, self.other))
         return PairPart(self.similarity, one, other)
 
-    def missing(self, held: Held) -> list[tuple[tuple[Model, ...], tuple[Model, ...]]]:
-        """Blocks of models against models that a part which holds these models lacks.
+    def missing(self, stored: Sides) -> list[tuple[tuple[Model, ...], tuple[Model, ...]]]:
+        """What to add to a stored part of fewer models: blocks of models against models.
 
-        Together with what is held they are the part, each pair of models once.
+        The stored pairs and the blocks together have each pair of the part once.
         """
-        had, others = held
-        new = tuple(model for model in self.one if model.id not in had)
-        old = tuple(model for model in self.one if model.id in had)
+        stored_one, stored_other = stored
+        new = tuple(model for model in self.one if model.id not in stored_one)
+        old = tuple(model for model in self.one if model.id in stored_one)
         if self.within:
             blocks = [(new, new), (old, new)]
         else:
-            new_others = tuple(model for model in self.other if model.id not in others)
-            blocks = [(new, self.other), (old, new_others)]
+            new_other = tuple(model for model in self.other if model.id not in stored_other)
+            blocks = [(new, self.other), (old, new_other)]
         return [
             (one, other)
             for one, other in blocks
@@ -84,30 +84,30 @@ class PairPart:
         ]
 
 
-def held(made_from: str, threshold: float) -> Held:
-    """The models of a part that says it was made from this; none under another threshold."""
+def models_in(made_from: str, threshold: float) -> Sides:
+    """The models of a part with this `made_from`; none where its threshold is another."""
     try:
         facts = json.loads(made_from)
         one, other = facts["models"]
         if facts["kl_threshold"] != threshold:
-            return NOTHING
-    except (ValueError, KeyError, TypeError):  # written by nobody we know
-        return NOTHING
+            return NO_MODELS
+    except (ValueError, KeyError, TypeError):  # not written by this program
+        return NO_MODELS
     return frozenset(one), frozenset(other)
 
 
-def held_models(store: Store, part: PairPart, threshold: float) -> Held:
-    """The models of the part as it stands in the store."""
-    return held(store.part_made_from("pairs", part.name), threshold)
+def stored_models(store: Store, part: PairPart, threshold: float) -> Sides:
+    """The models of the part as the store has it."""
+    return models_in(store.part_made_from("pairs", part.name), threshold)
 
 
 def missing_parts(store: Store, models: Sequence[Model], udr: Udr) -> list[PairPart]:
     """The parts that lack a pair of these models."""
-    there = set(store.parts("pairs"))
+    stored = set(store.parts("pairs"))
     return [
         part
         for part in wanted_parts(models, udr)
-        if part.name not in there or part.missing(held_models(store, part, udr.kl_threshold))
+        if part.name not in stored or part.missing(stored_models(store, part, udr.kl_threshold))
     ]
 
 
@@ -116,17 +116,19 @@ def wanted_parts(models: Sequence[Model], udr: Udr) -> list[PairPart]:
     cells: dict[str, list[Model]] = {}
     for model in sorted(models, key=lambda model: (model.cell, model.seed)):
         cells.setdefault(model.cell, []).append(model)
-    everything = {name: tuple(found) for name, found in cells.items()}
-    chosen = {name: found[: udr.seeds_per_cell] for name, found in everything.items()}
-    found = []
-    for one, other in _cells(everything, udr.pools):
-        side = everything if one == other and "cell" in udr.pools else chosen
+    all_models = {name: tuple(members) for name, members in cells.items()}
+    first_seeds = {name: members[: udr.seeds_per_cell] for name, members in all_models.items()}
+    parts = []
+    for one, other in _pairs_of_cells(all_models, udr.pools):
+        side = all_models if one == other and "cell" in udr.pools else first_seeds
         if one != other or len(side[one]) > 1:
-            found += [PairPart(s, side[one], side[other]) for s in udr.similarities]
-    return found
+            parts += [PairPart(s, side[one], side[other]) for s in udr.similarities]
+    return parts
 
 
-def _cells(cells: Mapping[str, Sequence[Model]], pools: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _pairs_of_cells(
+    cells: Mapping[str, Sequence[Model]], pools: Sequence[str]
+) -> Iterator[tuple[str, str]]:
     for one, other in itertools.combinations_with_replacement(sorted(cells), 2):
         same_method = cells[one][0].method == cells[other][0].method
         if one == other or "data" in pools or ("method" in pools and same_method):
@@ -138,13 +140,13 @@ def chosen_seeds(models: Sequence[Model], count: int | None) -> set[str]:
     cells: dict[str, list[Model]] = {}
     for model in sorted(models, key=lambda model: model.seed):
         cells.setdefault(model.cell, []).append(model)
-    return {model.id for found in cells.values() for model in found[:count]}
+    return {model.id for members in cells.values() for model in members[:count]}
 
 
 def tiles(parts: Sequence[PairPart], most: int = TILE) -> list[list[PairPart]]:
-    """Parts that one task does together, so that it reads each representation once.
+    """Parts that one task computes together, so that it reads each representation once.
 
-    Cells are put into strips of at most so many models; a tile is a strip against a strip.
+    Cells are put into strips of at most `most` models; a tile is a strip against a strip.
     """
     sizes: dict[str, int] = {}
     for part in parts:
@@ -156,8 +158,8 @@ def tiles(parts: Sequence[PairPart], most: int = TILE) -> list[list[PairPart]]:
         if models and models + size > most:
             strip, models = strip + 1, 0
         strip_of[cell], models = strip, models + size
-    found: dict[tuple[int, int], list[PairPart]] = {}
+    tiles_at: dict[tuple[int, int], list[PairPart]] = {}
     for part in parts:
         one, other = part.cells
-        found.setdefault((strip_of[one], strip_of[other]), []).append(part)
-    return [found[place] for place in sorted(found)]
+        tiles_at.setdefault((strip_of[one], strip_of[other]), []).append(part)
+    return [tiles_at[place] for place in sorted(tiles_at)]

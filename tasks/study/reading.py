@@ -11,10 +11,10 @@ import yaml
 from pydantic import ValidationError
 
 from infra.errors import WrongInput, one_of
-from tasks.study.spec import DataChoice, Study
+from tasks.study.spec import DataChoice, Study, with_metrics_section
 
 PRESETS = Path(__file__).parent / "presets"
-KINDS = {  # pydantic's names for what YAML calls otherwise
+YAML_TYPES = {  # by pydantic's types of errors
     "tuple_type": "a list",
     "dict_type": "a mapping",
     "model_type": "a mapping",
@@ -44,8 +44,7 @@ def read_study(spec: str, overrides: Sequence[str] = ()) -> Study:
         raise WrongInput(where, problem, "readable YAML") from None
     if not isinstance(raw, dict):
         raise WrongInput(spec, type(raw).__name__, "a mapping with name, data and methods")
-    if isinstance(raw.get("metrics"), list):
-        raw["metrics"] = {"names": raw["metrics"]}
+    raw = with_metrics_section(raw)
     for override in overrides:
         _set(raw, override)
     return parse_study(raw)
@@ -76,13 +75,13 @@ def _set(raw: dict[str, Any], override: str) -> None:
 
 
 def _as_wrong_input(error: ValidationError) -> WrongInput:
-    """pydantic's first complaint, in our one line."""
+    """The first error that pydantic reports, in one line."""
     first = error.errors()[0]
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, WrongInput):
         return cause
     place = [str(part) for part in first["loc"] if part not in ("int", "tuple[int, ...]")]
-    field, found = ".".join(place), first["input"]
+    field, value = ".".join(place), first["input"]
     if first["type"] == "extra_forbidden":
         section: Any = DataChoice if place[0] == "data" else Study
         for name in () if place[0] == "data" else place[:-1]:
@@ -93,4 +92,4 @@ def _as_wrong_input(error: ValidationError) -> WrongInput:
     if first["type"] == "missing":
         return WrongInput(field, "nothing", "a value (it has no default)")
     message = first["msg"].removeprefix("Input should be ").partition(", unable")[0].lower()
-    return WrongInput(field, found, KINDS.get(first["type"], message))
+    return WrongInput(field, value, YAML_TYPES.get(first["type"], message))

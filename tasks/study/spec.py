@@ -42,7 +42,7 @@ Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 class DataChoice(Settings):
     """One data set of a study: a known one, or the user's own files.
 
-    `source` and `content` are settled when a study first runs, and from then on part of it.
+    `source` and `content` are chosen when a study first runs, and from then on part of it.
     """
 
     name: str
@@ -58,7 +58,7 @@ class DataChoice(Settings):
 
     @model_serializer
     def _short(self) -> dict[str, str]:
-        """Only what is said."""
+        """Only the fields that are set."""
         return {name: value for name in type(self).model_fields if (value := getattr(self, name))}
 
 
@@ -71,7 +71,11 @@ class PerModel(Settings):
 
 
 NOT_SCIENCE = {
-    *("log_every", "checkpoint_seconds", "checkpoint_steps", "fast", "gpus_per_model"),
+    "log_every",
+    "checkpoint_seconds",
+    "checkpoint_steps",
+    "fast",
+    "gpus_per_model",
     *PerModel.model_fields,
 }
 
@@ -145,9 +149,10 @@ class Udr(Settings):
 
 
 class Running(Settings):
-    """How a run goes about it; nothing here changes a number.
+    """How a run works; nothing here changes a number.
 
-    By seeds, every cell has its first seed before one has its second: the whole grid shows early.
+    By seeds, every cell has its first seed before one has its second: the whole grid is visible
+    early.
     """
 
     order: Literal["seeds", "cells"] = "seeds"
@@ -159,17 +164,23 @@ class Running(Settings):
 def images_per_model(settings: Metrics, factor_sizes: Sequence[int]) -> int:
     """Images that the metrics read of one model, counted as often as they are read."""
     wanted = needs(settings.names)
-    tables = (settings.points if settings.names else 0) + (
-        settings.test_points if "test_table" in wanted else 0
-    )
-    in_groups = (settings.points + settings.test_points) * settings.group_size
+    table = settings.points if settings.names else 0
+    test_table = settings.test_points if "test_table" in wanted else 0
     times = {"groups": 1, "pairs": 2, "variations": 1}
-    set_to_values = INTERVENED * sum(factor_sizes) if "interventions" in wanted else 0
-    in_all_groups = in_groups * sum(times[kind] for kind in times if kind in wanted)
-    return tables + in_all_groups + set_to_values
+    images_in_groups = (settings.points + settings.test_points) * settings.group_size
+    groups = images_in_groups * sum(times[kind] for kind in times if kind in wanted)
+    interventions = INTERVENED * sum(factor_sizes) if "interventions" in wanted else 0
+    return table + test_table + groups + interventions
 
 
 Strength = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+def with_metrics_section(raw: Any) -> Any:
+    """A spec may list its metrics in place of a section with their names."""
+    if isinstance(raw, dict) and isinstance(raw.get("metrics"), list | tuple):
+        return {**raw, "metrics": {"names": raw["metrics"]}}
+    return raw
 
 
 class Study(Settings):
@@ -189,12 +200,7 @@ class Study(Settings):
     udr: Udr = Udr()
     running: Running = Running()
 
-    @model_validator(mode="before")
-    @classmethod
-    def _metrics_may_be_a_list(cls, raw: Any) -> Any:
-        if isinstance(raw, dict) and isinstance(raw.get("metrics"), list | tuple):
-            return {**raw, "metrics": {"names": raw["metrics"]}}
-        return raw
+    _metrics_may_be_a_list = model_validator(mode="before")(with_metrics_section)
 
     @field_validator("name")
     @classmethod
@@ -204,14 +210,14 @@ class Study(Settings):
     @field_validator("data", mode="before")
     @classmethod
     def _data_may_be_names(cls, raw: Any) -> Any:
-        return tuple(map(_spelt_out, raw)) if isinstance(raw, list | tuple) else raw
+        return tuple(map(_with_name, raw)) if isinstance(raw, list | tuple) else raw
 
     @field_validator("data")
     @classmethod
     def _data_exists(cls, choices: tuple[DataChoice, ...]) -> tuple[DataChoice, ...]:
-        for one in choices:
-            _check_choice(one)
-        distinct("data", tuple(one.name for one in choices))
+        for choice in choices:
+            _check_choice(choice)
+        distinct("data", tuple(choice.name for choice in choices))
         return choices
 
     @field_validator("sources")
@@ -255,56 +261,70 @@ class Study(Settings):
         return [
             Cell(
                 tuple(
-                    Model(one.name, source, method, s, seed, **shared, content=one.content)
+                    Model(
+                        data=choice.name,
+                        source=source,
+                        method=method,
+                        strength=strength,
+                        seed=seed,
+                        content=choice.content,
+                        **shared,
+                    )
                     for seed in self.seed_list
                 )
             )
-            for one in self.data
-            for source in [one.source or ("user" if one.own else data.sources(one.name)[0])]
+            for choice in self.data
+            for source in [
+                choice.source or ("user" if choice.own else data.sources(choice.name)[0])
+            ]
             for method, strengths in self.methods.items()
-            for s in strengths
+            for strength in strengths
         ]
+
+    def choice(self, data: str) -> DataChoice:
+        """How the study has a data set, by its name."""
+        return next(choice for choice in self.data if choice.name == data)
 
     def must_extend(self, older: Study) -> None:
         """Raise if a store made by the older spec cannot take this one's results.
 
-        A grid may grow and comparisons may be made anew; what has been trained must stand.
+        A grid may grow and comparisons may change; models that are trained must stay part of it.
         """
         accepted = "the spec that made the store or one that adds to it; or another --store"
-        chosen = {one.name: one for one in older.data}
+        older_choices = {choice.name: choice for choice in older.data}
         fixed: dict[str, tuple[Any, Any]] = {
             name: (getattr(self, name), getattr(older, name))
             for name in ("architecture", "latents", "probe")
         }
-        for one in self.data:
+        for choice in self.data:
             for name in ("source", "content"):
-                before = getattr(chosen.get(one.name), name, None)
-                if before:  # not settled yet, or a data set that is new
-                    fixed[f"data {one.name}, {name}"] = getattr(one, name), before
-        for part, (has, had) in {
+                before = getattr(older_choices.get(choice.name), name, None)
+                if before:  # not chosen yet, or a data set that is new
+                    fixed[f"data {choice.name}, {name}"] = getattr(choice, name), before
+        for section, (ours, before) in {
             "training": (self.training.science(), older.training.science()),
             "metrics": (self.metrics.science(), older.metrics.science()),
         }.items():
-            fixed |= {f"{part}.{key}": (has[key], had[key]) for key in has if key != "names"}
+            fixed |= {f"{section}.{k}": (ours[k], before[k]) for k in ours if k != "names"}
         for field, (value, before) in fixed.items():
             if value != before:
                 raise WrongInput(field, value, f"{before!r}: {accepted}")
         grids: list[tuple[str, Sequence[object], Sequence[object]]] = [
-            ("data", [one.name for one in self.data], [one.name for one in older.data]),
+            ("data", [choice.name for choice in self.data], list(older_choices)),
             ("methods", list(self.methods), list(older.methods)),
             ("seeds", self.seed_list, older.seed_list),
             ("metrics.names", self.metrics.names, older.metrics.names),
         ]
         for method in self.methods.keys() & older.methods.keys():
             grids.append((f"methods.{method}", self.methods[method], older.methods[method]))
-        for field, values, held in grids:
-            lost = [value for value in held if value not in values]
-            if lost:
-                raise WrongInput(field, list(values), f"a list with {lost}: {accepted}")
+        for field, values, older_values in grids:
+            missing = [value for value in older_values if value not in values]
+            if missing:
+                raise WrongInput(field, list(values), f"a list with {missing}: {accepted}")
 
 
-def _spelt_out(raw: Any) -> Any:
-    """A data set that is given by its name; the user's own files are named after themselves."""
+def _with_name(raw: Any) -> Any:
+    """A data set may be its name only; the user's own data are named after their file or folder."""
     if isinstance(raw, str):
         return {"name": raw}
     if isinstance(raw, dict) and "name" not in raw:
@@ -314,26 +334,32 @@ def _spelt_out(raw: Any) -> Any:
     return raw
 
 
-def _check_choice(one: DataChoice) -> None:
-    """Raise unless it is a known data set, or one of the user's own with a name of its own."""
-    if not one.own:
-        if one.name not in data.DATA_SETS:
-            accepted = one_of(data.DATA_SETS, one.name)
-            raise WrongInput("data", one.name, f"{accepted}, {{images: FILE}} or {{folder: PATH}}")
-        if one.source and one.source not in data.sources(one.name):
-            accepted = one_of(data.sources(one.name), one.source)
-            raise WrongInput(f"data {one.name}, source", one.source, accepted)
-        if one.factors:
-            raise WrongInput(f"data {one.name}, factors", one.factors, "factors beside images")
+def _check_choice(choice: DataChoice) -> None:
+    """Raise unless it is a known data set, or the user's own data under another name."""
+    if not choice.own:
+        if choice.name not in data.DATA_SETS:
+            accepted = one_of(data.DATA_SETS, choice.name)
+            raise WrongInput(
+                "data", choice.name, f"{accepted}, {{images: FILE}} or {{folder: PATH}}"
+            )
+        if choice.source and choice.source not in data.sources(choice.name):
+            accepted = one_of(data.sources(choice.name), choice.source)
+            raise WrongInput(f"data {choice.name}, source", choice.source, accepted)
+        if choice.factors:
+            raise WrongInput(
+                f"data {choice.name}, factors", choice.factors, "factors beside images"
+            )
         return
-    if one.images and one.folder:
-        raise WrongInput(f"data {one.name}", "images and folder", "one of them")
-    if one.folder and one.factors:
-        raise WrongInput(f"data {one.name}", "folder and factors", "factors beside images")
-    if one.source not in (None, "user"):
-        raise WrongInput(f"data {one.name}, source", one.source, "user, as the files are your own")
-    if file_name("data name", one.name) in data.DATA_SETS:
-        raise WrongInput("data name", one.name, "a name that no known data set has (name: ...)")
+    if choice.images and choice.folder:
+        raise WrongInput(f"data {choice.name}", "images and folder", "one of them")
+    if choice.folder and choice.factors:
+        raise WrongInput(f"data {choice.name}", "folder and factors", "factors beside images")
+    if choice.source not in (None, "user"):
+        raise WrongInput(
+            f"data {choice.name}, source", choice.source, "user, as the files are your own"
+        )
+    if file_name("data name", choice.name) in data.DATA_SETS:
+        raise WrongInput("data name", choice.name, "a name that no known data set has (name: ...)")
 
 
 def file_name(field: str, name: str) -> str:

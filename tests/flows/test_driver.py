@@ -5,18 +5,17 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from flows.driver import StudyRun
-from flows.work import Work
-from infra.errors import WrongInput
+from infra.errors import RUN_AGAIN, WrongInput
 from infra.store import Store
 from infra.workers import Before, Need, Workers
 from tasks.log import model_log
-from tasks.model_row import write_outcome
-from tasks.orders import ScoringOrder, TrainingOrder
+from tasks.model_row import write_row
 from tasks.study.model import Model
 from tasks.study.reading import parse_study
 from tasks.study.spec import Study
@@ -38,11 +37,11 @@ def no_patience(**changes: Any) -> Study:
 
 
 def opened(study: Study, place: Path, does: Callable[..., object]) -> tuple[StudyRun, Any]:
-    """A sweep over an empty store, and workers that answer so."""
+    """A run over an empty store, and workers that answer so."""
     store, workers = Store(place), Inline(does)
-    sweep = StudyRun(study, store, survey(study, store), Work())
-    sweep.open(workers)  # type: ignore[arg-type]
-    return sweep, workers
+    run = StudyRun(study, store, survey(study, store))
+    run.open(workers)  # type: ignore[arg-type]
+    return run, workers
 
 
 def raising(error: Exception) -> Callable[..., object]:
@@ -58,13 +57,13 @@ def test_a_full_disk_stops_the_run_and_no_model_is_blamed(
     tmp_path: Path, number: int, wrap: Callable[[Exception], Exception]
 ) -> None:
     error = wrap(OSError(number, "as the disk says"))
-    sweep, workers = opened(no_patience(), tmp_path, raising(error))
+    run, workers = opened(no_patience(), tmp_path, raising(error))
     for stage, name in (("train", "dsprites-beta_vae-1"), ("compare", "dsprites-beta_vae")):
-        with pytest.raises(WrongInput, match="room to write; then the same command goes on"):
-            getattr(sweep, stage)(workers, name)
-        for one in sweep.cells.values():  # or there is nothing to compare
+        with pytest.raises(WrongInput, match=RUN_AGAIN):
+            getattr(run, stage)(workers, name)
+        for one in run.cells.values():  # or there is nothing to compare
             one.status.update({model.id: "trained" for model in one.cell.models})
-    assert sweep.store.read("models").num_rows == 0
+    assert run.store.read("models").num_rows == 0
 
 
 def test_a_disk_that_is_full_for_a_while_is_waited_for(
@@ -74,64 +73,64 @@ def test_a_disk_that_is_full_for_a_while_is_waited_for(
     notes: list[str] = []
     asked: list[str] = []
 
-    def train(model: Model, order: object) -> str:
+    def train(uri: str, study: Study, model: Model) -> str:
         asked.append(model.id)
-        notes.append(sweep.progress.note)
+        notes.append(run.progress.note)
         if len(asked) < 4:
             raise FromAWorker(OSError(errno.ENOSPC, "full"))
         return "trained"
 
-    sweep, workers = opened(parse_study(TINY), tmp_path, train)
-    sweep.train(workers, "dsprites-beta_vae-1")
-    first, second = (model.id for model in sweep.cells["dsprites-beta_vae-1"].cell.models)
+    run, workers = opened(parse_study(TINY), tmp_path, train)
+    run.train(workers, "dsprites-beta_vae-1")
+    first, second = (model.id for model in run.cells["dsprites-beta_vae-1"].cell.models)
     assert asked == [first, second, first, second, first], "each until it was done"
-    assert sweep.cells["dsprites-beta_vae-1"].status == {first: "trained", second: "trained"}
+    assert run.cells["dsprites-beta_vae-1"].status == {first: "trained", second: "trained"}
     assert "No space left" in notes[3]
     assert "waiting up to 10 min" in notes[3]
-    assert sweep.progress.note == "", "what is over is no longer shown"
+    assert run.progress.note == "", "what is over is no longer shown"
     assert not list(tmp_path.glob("*.probe"))
 
 
 def test_waiting_for_a_disk_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("flows.storage_wait.PROBE_SECONDS", 0.01)
     study = no_patience(running={"storage_minutes": 0.005})
-    sweep, workers = opened(study, tmp_path, raising(OSError(errno.EROFS, "")))
+    run, workers = opened(study, tmp_path, raising(OSError(errno.EROFS, "")))
     with pytest.raises(WrongInput, match="Read-only file system"):
-        sweep.train(workers, "dsprites-beta_vae-1")
+        run.train(workers, "dsprites-beta_vae-1")
     assert 3 < len(workers.called) < 60
 
 
 def test_a_lost_worker_is_a_failed_model(tmp_path: Path) -> None:
-    sweep, workers = opened(
+    run, workers = opened(
         no_patience(), tmp_path, raising(FromAWorker(OSError(errno.EIO, "the worker died")))
     )
-    sweep.train(workers, "dsprites-beta_vae-1")
-    rows = sweep.store.read("models").to_pylist()
+    run.train(workers, "dsprites-beta_vae-1")
+    rows = run.store.read("models").to_pylist()
     assert [row["status"] for row in rows] == ["failed", "failed"]
     assert all("its worker died 4 times" in row["reason"] for row in rows)
     assert all("the worker died" in row["reason"] for row in rows)
 
 
 def test_the_last_words_of_a_worker_are_the_reason(tmp_path: Path) -> None:
-    def train(model: Model, order: TrainingOrder) -> str:
-        model_log(Store(order.store), model.id).end("not done within 5 minutes", "here")
+    def train(uri: str, study: Study, model: Model) -> str:
+        model_log(Store(uri), model.id).end("not done within 5 minutes", "here")
         raise FromAWorker(OSError("gone"))
 
-    sweep, workers = opened(no_patience(running={"tries": 2}), tmp_path, train)
-    sweep.train(workers, "dsprites-beta_vae-1")
-    for row in sweep.store.read("models").to_pylist():
+    run, workers = opened(no_patience(running={"tries": 2}), tmp_path, train)
+    run.train(workers, "dsprites-beta_vae-1")
+    for row in run.store.read("models").to_pylist():
         assert row["reason"] == "its worker died 2 times: not done within 5 minutes"
 
 
 def test_a_model_that_was_done_when_its_worker_died_is_not_given_up(tmp_path: Path) -> None:
-    def train(model: Model, order: TrainingOrder) -> str:
-        write_outcome(model, Store(order.store), "trained")
+    def train(uri: str, study: Study, model: Model) -> str:
+        write_row(model, Store(uri), "trained")
         raise FromAWorker(OSError("gone"))
 
-    sweep, workers = opened(no_patience(), tmp_path, train)
-    sweep.train(workers, "dsprites-beta_vae-1")
-    assert set(sweep.cells["dsprites-beta_vae-1"].status.values()) == {"trained"}
-    assert set(sweep.store.read("models")["status"].to_pylist()) == {"trained"}
+    run, workers = opened(no_patience(), tmp_path, train)
+    run.train(workers, "dsprites-beta_vae-1")
+    assert set(run.cells["dsprites-beta_vae-1"].status.values()) == {"trained"}
+    assert set(run.store.read("models")["status"].to_pylist()) == {"trained"}
 
 
 @pytest.mark.parametrize(
@@ -145,31 +144,37 @@ def test_what_this_machine_has_not_is_told_at_once(
     tmp_path: Path, changes: dict[str, Any], field: str
 ) -> None:
     study = no_patience(**changes)
-    sweep = StudyRun(study, Store(tmp_path), survey(study, Store(tmp_path)), Work())
+    run = StudyRun(study, Store(tmp_path), survey(study, Store(tmp_path)))
     machines = [{"CPU": 2.0, "memory": 8 * 2.0**30}]
     workers = Workers(2, machines=machines)
     with pytest.raises(WrongInput, match=field):
-        sweep.check(workers)
+        run.check(workers)
     workers.close()
     workers.cluster = "head:6379"
-    sweep.check(workers)
-    assert "no machine of the cluster has" in sweep.progress.note, "one may still come"
+    run.check(workers)
+    assert "no machine of the cluster has" in run.progress.note, "one may still come"
 
 
 def test_what_is_trained_is_scored_beside_and_what_failed_is_not(tmp_path: Path) -> None:
-    def does(model: Model, order: object) -> str:
-        if isinstance(order, TrainingOrder):
-            return "trained" if model.seed == 0 else "diverged"
+    scored = []
+
+    def train(uri: str, study: Study, model: Model) -> str:
+        return "trained" if model.seed == 0 else "diverged"
+
+    def score(uri: str, study: Study, model: Model) -> str:
+        scored.append(model.seed)
         return "scored"
 
-    sweep, workers = opened(no_patience(), tmp_path, does)
+    study, store, workers = no_patience(), Store(tmp_path), Inline()
+    calls = SimpleNamespace(train=train, score=score)
+    run = StudyRun(study, store, survey(study, store), calls=calls)
+    run.open(workers)  # type: ignore[arg-type]
     cell = "dsprites-factor_vae-10"
-    sweep.train(workers, cell)
-    assert sweep.progress.todo["score"] == 6 - 1
-    sweep.score(cell)
-    scored = [model.seed for model, order in workers.called if isinstance(order, ScoringOrder)]
+    run.train(workers, cell)
+    assert run.progress.todo["score"] == 6 - 1
+    run.score(cell)
     assert scored == [0]
-    assert sweep.progress.done == {"train": 2, "score": 1}
+    assert run.progress.done == {"train": 2, "score": 1}
 
 
 @pytest.mark.parametrize(
@@ -183,9 +188,9 @@ def test_the_whole_grid_shows_early(
     tmp_path: Path, order: str, expected: list[tuple[float, int]]
 ) -> None:
     study = no_patience(running={"order": order})
-    sweep, _ = opened(study, tmp_path, lambda *_: "trained")
+    run, _ = opened(study, tmp_path, lambda *_: "trained")
     models = [model for cell in study.cells() for model in cell.models]
-    ordered = sorted(models, key=lambda model: sweep.ranks[model.id])
+    ordered = sorted(models, key=lambda model: run.priorities[model.id])
     assert [(model.strength, model.seed) for model in ordered] == expected
 
 
@@ -208,9 +213,9 @@ def test_a_call_has_what_the_spec_gives_it(tmp_path: Path) -> None:
             return super().calls(function)
 
     store, workers = Store(tmp_path), Recording(lambda *_: "trained")
-    sweep = StudyRun(study, store, survey(study, store), Work())
-    sweep.open(workers)  # type: ignore[arg-type]
-    sweep.train(workers, "dsprites-beta_vae-1")  # type: ignore[arg-type]
+    run = StudyRun(study, store, survey(study, store))
+    run.open(workers)  # type: ignore[arg-type]
+    run.train(workers, "dsprites-beta_vae-1")  # type: ignore[arg-type]
     assert needs[0] == Need(cpus=1, gpus=0, memory_gib=3, tries=2), "scoring wants no GPU"
     assert needs[-1] == Need(cpus=2, gpus=0.25, memory_gib=1.5, tries=2)
 
@@ -246,18 +251,18 @@ def test_what_another_driver_does_is_left_to_it(
             before.append(asked)
             return super().calls(function)
 
-    sweep = StudyRun(study, store, survey(study, store), Work(), others)  # type: ignore[arg-type]
+    run = StudyRun(study, store, survey(study, store), others)  # type: ignore[arg-type]
     workers = Asking(lambda *_: "trained")
-    sweep.open(workers)  # type: ignore[arg-type]
-    sweep.train(workers, "dsprites-beta_vae-1")  # type: ignore[arg-type]
-    first, second = sweep.cells["dsprites-beta_vae-1"].cell.models
+    run.open(workers)  # type: ignore[arg-type]
+    run.train(workers, "dsprites-beta_vae-1")  # type: ignore[arg-type]
+    first, second = run.cells["dsprites-beta_vae-1"].cell.models
     assert others.released == [f"models-{first.id}", f"models-{second.id}"]
     others.names[f"models-{first.id}"] = 1
-    assert before[-1](first, None) is Before.LATER
-    assert before[-1](first, None) is Before.GO
-    assert before[0](first, None) is Before.GO
+    assert before[-1]("", study, first) is Before.LATER
+    assert before[-1]("", study, first) is Before.GO
+    assert before[0]("", study, first) is Before.GO
     assert others.mine[-2:] == [f"models-{first.id}", f"scores-{first.id}"]
-    sweep.score("dsprites-beta_vae-1")
+    run.score("dsprites-beta_vae-1")
     assert others.mine[-1] == others.released[-1] == "merge-dsprites-beta_vae-1"
 
 
@@ -272,11 +277,11 @@ def test_a_claim_that_finds_no_room_keeps_nobody_waiting_for_ever(
                 return True
             raise OSError(errno.EROFS, "Read-only file system")
 
-    holder = Full({"merge-y": 10**6})
-    sweep = StudyRun(study, store, survey(study, store), Work(), holder)  # type: ignore[arg-type]
-    model = sweep.cells["dsprites-beta_vae-1"].cell.models[0]
-    holder.names[f"models-{model.id}"] = 1
-    told = sweep._before("models")(model, None)
+    lock = Full({"merge-y": 10**6})
+    run = StudyRun(study, store, survey(study, store), lock)  # type: ignore[arg-type]
+    model = run.cells["dsprites-beta_vae-1"].cell.models[0]
+    lock.names[f"models-{model.id}"] = 1
+    told = run._before("models")("", study, model)
     assert isinstance(told, OSError), "which is waited for as if its worker had said so"
-    with pytest.raises(WrongInput, match="Read-only"), sweep._claimed("merge-y"):
+    with pytest.raises(WrongInput, match="Read-only"), run._claimed("merge-y"):
         raise AssertionError("merged without a claim")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from flows.commands.run import opened
-from infra.drivers.lock import holding
+from flows.open_study import open_study
+from infra.drivers.lock import driver_lock
 from infra.errors import WrongInput
 from infra.store import Store
 from tasks.study.spec import Metrics, Udr
@@ -95,14 +95,14 @@ def test_a_refused_run_changes_nothing(tmp_path: Path) -> None:
     larger = study.model_copy(update={"seeds": 3})
     written = store.read_bytes("study.json")
     with (
-        holding(store),
+        driver_lock(store),
         pytest.raises(WrongInput, match="held by"),
-        opened(larger, store, set()),
+        open_study(larger, store, set()),
     ):
         pass
     assert store.read_bytes("study.json") == written
-    with holding(store), opened(study, store, set(), join=True) as (_, found, holder):
-        assert holder and len(found) == len(study.cells())
+    with driver_lock(store), open_study(study, store, set(), join=True) as opened:
+        assert opened.lock and len(opened.states) == len(study.cells())
 
 
 @pytest.mark.parametrize(
@@ -121,9 +121,9 @@ def test_drivers_that_share_a_store_agree_on_the_work(
     written = store.read_bytes("study.json")
     other = study.model_copy(update=change)
     with (
-        holding(store),
+        driver_lock(store),
         pytest.raises(WrongInput, match=f"with --join, one with {named}"),
-        opened(other, store, set(), join=True),
+        open_study(other, store, set(), join=True),
     ):
         pass
     assert store.read_bytes("study.json") == written
@@ -133,9 +133,9 @@ def test_drivers_that_share_a_store_agree_on_the_work(
 def test_models_are_not_forgotten_under_another_driver(tmp_path: Path) -> None:
     study, store = made_up(tmp_path / "held")
     with (
-        holding(store),
+        driver_lock(store),
         pytest.raises(WrongInput, match="--retry"),
-        opened(study, store, {"failed"}, join=True),
+        open_study(study, store, {"failed"}, join=True),
     ):
         pass
 
@@ -145,13 +145,13 @@ def test_a_store_where_only_a_driver_has_been_is_new(tmp_path: Path) -> None:
     study, elsewhere = made_up(tmp_path / "elsewhere")
     store = Store(tmp_path / "store")
     store.write_bytes(b"", "claims", "models-x")
-    with opened(study, store, set()) as (_, _, holder):
-        assert holder and store.exists("study.json")
+    with open_study(study, store, set()) as opened:
+        assert opened.lock and store.exists("study.json")
         assert not elsewhere.exists("drivers")
 
 
 def test_a_study_with_nothing_to_do_is_not_held(tmp_path: Path) -> None:
     study, store = made_up(tmp_path / "done", udr={"similarities": []})
     train(store, models_of(study))
-    with holding(store), opened(study, store, set()) as (_, found, holder):
-        assert holder is None and not any(one.left for one in found)
+    with driver_lock(store), open_study(study, store, set()) as opened:
+        assert opened.lock is None and opened.finished

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from flows.driver import StudyRun
-from flows.work import Work
 from infra.store import Store
-from tasks.model_row import write_outcome
+from tasks.model_row import write_row
 from tasks.study.model import Model
 from tasks.study.reading import parse_study
 from tasks.study.spec import Study
@@ -38,6 +37,7 @@ class Inline:
     def __init__(self, does: Callable[..., object] | None = None) -> None:
         self.does = does
         self.called: list[tuple[Any, ...]] = []
+        self.functions: list[str] = []
 
     def calls(self, function: Callable[..., Any], *_: object) -> InlineCalls:
         return InlineCalls(self, self.does or function)
@@ -58,6 +58,7 @@ class InlineCalls:
         while self.left:
             call = self.left.pop(0)
             self.of.called.append(call)
+            self.of.functions.append(self.function.__name__)
             try:
                 yield call, self.function(*call)
             except Exception as error:  # as a worker hands it on
@@ -94,7 +95,7 @@ def train(store: Store, models: Iterable[Model], kl: Iterable[float] = (1.0, 0.5
         }
         beside = {"reason": "", "seconds": 0.0, "stream": ""}
         store.write_part("scores", model.id, {**model.keys, **scores, **beside})
-        write_outcome(model, store, "trained", kl_per_latent=[kl])
+        write_row(model, store, "trained", kl_per_latent=[kl])
 
 
 def models_of(study: Study) -> list[Model]:
@@ -103,7 +104,7 @@ def models_of(study: Study) -> list[Model]:
 
 def compared(study: Study, store: Store, workers: Any = None) -> StudyRun:
     """The compare stage of a run over all groups."""
-    sweep = StudyRun(study, store, survey(study, store), Work())
+    sweep = StudyRun(study, store, survey(study, store))
     for group in sweep.groups:
         sweep.compare(workers or Inline(), group)
     return sweep

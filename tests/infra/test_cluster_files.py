@@ -305,7 +305,7 @@ def test_pods_are_whole() -> None:
 
 
 def test_the_prefect_worker_drives_this_cluster() -> None:
-    from flows.dashboard.limits import VARIABLE, Served
+    from flows.dashboard.limits import VARIABLE, Limits
 
     found = kinds()
     name = found["RayCluster"]["metadata"]["name"]
@@ -319,10 +319,10 @@ def test_the_prefect_worker_drives_this_cluster() -> None:
     token = environment["RAY_AUTH_TOKEN"]["valueFrom"]["secretKeyRef"]
     assert token == {"name": name, "key": "auth_token"}  # as KubeRay makes it
     served = yaml.safe_load(environment[VARIABLE]["value"])
-    assert set(served) <= set(Served.model_fields)
-    assert Served(**served).ray == head
+    assert set(served) <= set(Limits.model_fields)
+    assert Limits(**served).ray == head
     mounts = [one["mountPath"] for one in worker["volumeMounts"]]
-    assert any(Path(Served(**served).studies).is_relative_to(mount) for mount in mounts)
+    assert any(Path(Limits(**served).studies).is_relative_to(mount) for mount in mounts)
     pool = load("prefect.yaml")["deployments"][0]["work_pool"]["name"]
     assert f"--pool {pool} " in worker["args"][0]
 

@@ -14,7 +14,7 @@ import pytest
 from flows.cli import main
 from infra.drivers import claims
 from infra.drivers.liveness import DRIVERS
-from infra.drivers.lock import holding
+from infra.drivers.lock import driver_lock
 from infra.errors import WrongInput
 from infra.files import no_room
 from infra.store import Store
@@ -68,7 +68,7 @@ def test_files_and_listing(store):
     assert store.names("models", "m1") == ["model.json"]
     with pytest.raises(FileNotFoundError):
         store.read_bytes("models", "m1", "older")
-    store.sweep("models", "m1")
+    store.remove_temporary("models", "m1")
 
 
 def test_nothing_but_whole_objects_is_written(store, server):
@@ -130,10 +130,10 @@ def test_checkpoints_and_logs(store):
 
 def test_one_driver_works_on_it_and_others_join(store):
     store.prepare()
-    with holding(store, say=pytest.fail, beat_seconds=0.5) as one:
-        with pytest.raises(WrongInput, match="held by"), holding(store, say=pytest.fail):
+    with driver_lock(store, say=pytest.fail, beat_seconds=0.5) as one:
+        with pytest.raises(WrongInput, match="held by"), driver_lock(store, say=pytest.fail):
             pass
-        with holding(store, join=True, beat_seconds=0.5, say=lambda text: None) as two:
+        with driver_lock(store, join=True, beat_seconds=0.5, say=lambda text: None) as two:
             assert one.claim("models-a") and not two.claim("models-a")
             one.release("models-a")
             assert two.claim("models-a") and not one.claim("models-a")

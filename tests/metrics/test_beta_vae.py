@@ -161,14 +161,20 @@ def test_features_up_to_a_thousand_are_used_as_they_are(monkeypatch, recwarn):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"second": np.zeros((2, 4, 3))}, r"test.second: found shape \(2, 4, 3\); \(2, 5, 3\)"),
-        ({"factor": np.zeros(3, int)}, r"test.factor: found 3 sets; 2 are accepted"),
+        (
+            {"second": np.zeros((2, 4, 3))},
+            r"test.second: found shape \(2, 4, 3\); accepted: \(2, 5, 3\)",
+        ),
+        ({"factor": np.zeros(3, int)}, r"test.factor: found 3 sets; accepted: 2"),
         ({"factor": np.full(2, -1)}, r"test.factor: found -1"),
-        ({"factor": np.zeros(2)}, r"test.factor: found float64; integers"),
-        ({"first": np.full((2, 5, 3), np.nan)}, r"test.first: set 0, pair 0, latent 0"),
+        ({"factor": np.zeros(2)}, r"test.factor: found float64; accepted: integers"),
+        (
+            {"first": np.full((2, 5, 3), np.nan)},
+            r"test.first: found nan in set 0, pair 0",
+        ),
         (
             {"first": np.zeros((2, 5, 2)), "second": np.zeros((2, 5, 2))},
-            r"test: found 2 latents; 3, as train",
+            r"test: found 2 latents; accepted: 3, as train",
         ),
     ],
 )

@@ -438,7 +438,7 @@ def test_needs_are_the_union_over_metrics():
 
 
 def test_unknown_metric_is_named_with_those_there_are():
-    with pytest.raises(ValueError, match=r"found 'migg'; beta_vae, factor_vae"):
+    with pytest.raises(ValueError, match=r"found 'migg'; accepted: beta_vae, factor_vae"):
         evaluate("migg", inputs(GRID.astype(float), GRID), np.random.default_rng(0))
 
 

@@ -4,7 +4,7 @@ from scipy.stats import entropy
 from sklearn.ensemble import GradientBoostingClassifier
 
 from metrics.base.inputs import Inputs
-from metrics.dci import dci, matrix
+from metrics.dci import dci, importances
 from metrics.evaluate import evaluate
 from tests.metrics.test_dci_forest import parts, table
 
@@ -42,7 +42,7 @@ def test_is_what_the_papers_say_of_scikit_learns_trees():
         assert parts(scores, "informativeness_test", factor) == test_accuracy[factor]
     assert parts(scores, "informativeness_train") == pytest.approx(np.mean(accuracy))
     assert parts(scores, "informativeness_test") == pytest.approx(np.mean(test_accuracy))
-    np.testing.assert_allclose(matrix(inputs, RNG(1)), matrix_)
+    np.testing.assert_allclose(inputs.matrices["dci"], matrix_)
 
 
 def test_the_quicker_trees_score_alike():
@@ -65,7 +65,7 @@ def test_by_hand():
     assert scores[0].value == pytest.approx(1)
     assert parts(scores, "completeness", 0) == pytest.approx(1)
     # each class is told by both halves alike, and which is asked first is drawn
-    asked = matrix(inputs_of(codes, grid), RNG(0))
+    asked = importances(inputs_of(codes, grid).boosted)
     assert asked[:, 0].tolist() == pytest.approx([1, 0, 0])
     assert asked[0, 1] == 0 and asked[:, 1].sum() == pytest.approx(1)
     assert parts(scores, "completeness", 1) == pytest.approx(1 - entropy(asked[:, 1], base=3))
@@ -107,18 +107,18 @@ def test_a_dead_latent_changes_nothing_but_the_base():
     before, scores = dci(inputs_of(codes, factors)), dci(inputs_of(dead, factors))
     assert parts(scores, "disentanglement latent 2") == 0
     assert scores[0].value == pytest.approx(before[0].value, abs=0.01)
-    assert np.delete(matrix(inputs_of(dead, factors), RNG(0)), 2, axis=0) == pytest.approx(
-        matrix(inputs_of(codes, factors), RNG(0)), abs=0.01
+    assert np.delete(importances(inputs_of(dead, factors).boosted), 2, axis=0) == pytest.approx(
+        importances(inputs_of(codes, factors).boosted), abs=0.01
     )
 
 
 def test_a_latent_of_a_range_below_the_threshold_is_dead():
     codes, factors = table(0, 100)
     codes[:, 1] *= 1e-9
-    assert matrix(inputs_of(codes, factors), RNG(0))[1].tolist() == [0, 0, 0]
+    assert importances(inputs_of(codes, factors).boosted)[1].tolist() == [0, 0, 0]
 
 
 def test_codes_beyond_float32_are_refused_by_name():
     codes, factors = table(0, 100)
-    with pytest.raises(ValueError, match=r"found 1e\+40 in size; 3.4\d*e\+38 is accepted"):
+    with pytest.raises(ValueError, match=r"found 1e\+40 in size; accepted: numbers to 3.4\d*e\+38"):
         dci(inputs_of(np.where(codes > 0, 1e40, codes), factors))

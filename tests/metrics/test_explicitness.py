@@ -133,5 +133,7 @@ def test_evaluate_reads_both_tables():
     given = Inputs(codes, factors, test_codes=test_codes, test_factors=test_factors)
     expected = explicitness(codes, factors, test_codes, test_factors)
     assert evaluate("explicitness", given, RNG(0)) == expected
-    with pytest.raises(ValueError, match="test_codes: found 2 columns; 4, as in training"):
+    with pytest.raises(
+        ValueError, match="test_codes: found 2 columns; accepted: 4, as in training"
+    ):
         explicitness(codes, factors, test_codes[:, :2], test_factors)

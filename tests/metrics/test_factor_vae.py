@@ -160,11 +160,20 @@ def test_a_factor_in_test_groups_only_is_never_right():
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
-        (Groups(np.zeros((4, 1, 3)), np.zeros(4, int)), r"found shape \(4, 1, 3\); \(4, 2 or more"),
-        (Groups(np.zeros((4, 5, 2)), np.zeros(4, int)), r"found shape \(4, 5, 2\); \(4, 2 or more"),
-        (Groups(np.zeros((4, 5, 3)), np.zeros(3, int)), r"\(3, 2 or more, 3\) is accepted"),
+        (
+            Groups(np.zeros((4, 1, 3)), np.zeros(4, int)),
+            r"found shape \(4, 1, 3\); accepted: \(4, 2 or more",
+        ),
+        (
+            Groups(np.zeros((4, 5, 2)), np.zeros(4, int)),
+            r"found shape \(4, 5, 2\); accepted: \(4, 2 or more",
+        ),
+        (Groups(np.zeros((4, 5, 3)), np.zeros(3, int)), r"accepted: \(3, 2 or more, 3\)"),
         (Groups(np.zeros((4, 5, 3)), np.full(4, -1)), r"test.factor: found -1"),
-        (Groups(np.zeros((4, 5, 3)), np.zeros(4)), r"test.factor: found float64; integers"),
+        (
+            Groups(np.zeros((4, 5, 3)), np.zeros(4)),
+            r"test.factor: found float64; accepted: integers",
+        ),
         (Groups(np.full((4, 5, 3), np.nan), np.zeros(4, int)), r"group 0, point 0, latent 0"),
     ],
 )

@@ -186,7 +186,9 @@ def test_properties_of_unfairness(data):
 def test_total_variation_of_any_counts(counts):
     counts = np.array(counts)
     if not counts.any():
-        with pytest.raises(ValueError, match="counts: found 0 to 0; numbers from 0, not all"):
+        with pytest.raises(
+            ValueError, match="counts: found 0 to 0; accepted: numbers from 0, not all"
+        ):
             total_variation(counts)
         return
     mean, largest = total_variation(counts)
@@ -199,7 +201,7 @@ def test_total_variation_of_any_counts(counts):
 @pytest.mark.parametrize(
     ("counts", "message"),
     [
-        ([[1, -1], [2, 2]], "counts: found -1 to 2; numbers from 0"),
+        ([[1, -1], [2, 2]], "counts: found -1 to 2; accepted: numbers from 0"),
         ([1, 2], r"counts: found shape \(2,\)"),
     ],
 )
@@ -209,7 +211,7 @@ def test_counts_that_are_none_are_named(counts, message):
 
 
 def test_predictions_that_lack_a_sensitive_factor_are_named():
-    with pytest.raises(ValueError, match=r"predictions\[1\]: found \[1\]; \[0\] is accepted"):
+    with pytest.raises(ValueError, match=r"predictions\[1\]: found \[1\]; accepted: \[0\]"):
         unfairness([{1: [[0]]}, {1: [[0]]}])
 
 
@@ -279,10 +281,16 @@ def test_inputs_that_do_not_fit_are_named():
     codes = GRID.astype(float)
     one, two, three = table_interventions(codes, GRID, 5, RNG(0))
     for interventions, message in (
-        ((one, two), "interventions: found 2 arrays; 3, one for each factor"),
-        ((one, two[0], three), r"interventions\[1\]: found shape \(5, 3\); \(values, points, lat"),
-        ((one, two, three[..., :2]), r"interventions\[2\]: .* \(values, points, 3\) is accepted"),
-        ((one, two * np.nan, three), r"interventions\[1\]: value 0, point 0, latent 0 holds nan"),
+        ((one, two), "interventions: found 2 arrays; accepted: 3, one for each factor"),
+        (
+            (one, two[0], three),
+            r"interventions\[1\]: found shape \(5, 3\); accepted: \(values, points, lat",
+        ),
+        ((one, two, three[..., :2]), r"interventions\[2\]: .* accepted: \(values, points, 3\)"),
+        (
+            (one, two * np.nan, three),
+            r"interventions\[1\]: found nan in value 0, point 0",
+        ),
     ):
         with pytest.raises(ValueError, match=message):
             evaluate(Inputs(codes, GRID, interventions=interventions), RNG(0))

@@ -117,5 +117,5 @@ def test_one_bin_tells_nothing():
 
 
 def test_number_of_bins_must_be_positive():
-    with pytest.raises(ValueError, match="bins: found 0; 1 or more"):
+    with pytest.raises(ValueError, match="bins: found 0; accepted: 1 or more"):
         jemmig(np.zeros((3, 1)), np.zeros((3, 1), dtype=int), bins=0)

@@ -83,5 +83,5 @@ def test_a_factor_with_one_value_has_gap_zero_and_counts():
 
 
 def test_number_of_bins_must_be_positive():
-    with pytest.raises(ValueError, match="bins: found 0; 1 or more"):
+    with pytest.raises(ValueError, match="bins: found 0; accepted: 1 or more"):
         mig(np.zeros((3, 1)), np.zeros((3, 1), dtype=int), bins=0)

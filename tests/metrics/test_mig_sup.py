@@ -69,5 +69,5 @@ def test_with_one_factor_the_gap_is_all_that_is_known():
 
 
 def test_number_of_bins_must_be_positive():
-    with pytest.raises(ValueError, match="bins: found 0; 1 or more"):
+    with pytest.raises(ValueError, match="bins: found 0; accepted: 1 or more"):
         mig_sup(np.zeros((3, 1)), np.zeros((3, 1), dtype=int), bins=0)

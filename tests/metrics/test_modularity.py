@@ -136,5 +136,5 @@ def test_a_factor_with_one_value_counts_among_the_factors():
 
 
 def test_number_of_bins_must_be_positive():
-    with pytest.raises(ValueError, match="bins: found 0; 1 or more"):
+    with pytest.raises(ValueError, match="bins: found 0; accepted: 1 or more"):
         modularity(np.zeros((3, 1)), np.zeros((3, 1), dtype=int), bins=0)

@@ -130,5 +130,7 @@ def test_variance_below_the_threshold_is_left_out():
 
 def test_bad_groups_are_refused():
     good, bad = (Groups(np.zeros((2, size, 3)), np.zeros(2, int)) for size in (5, 1))
-    with pytest.raises(ValueError, match=r"train.codes: found shape \(2, 1, 3\); \(2, 2 or more"):
+    with pytest.raises(
+        ValueError, match=r"train.codes: found shape \(2, 1, 3\); accepted: \(2, 2 or more"
+    ):
         rf_vae(np.zeros((10, 3)), bad, good)

@@ -125,7 +125,9 @@ def test_evaluate_reads_both_tables_and_says_what_is_missing():
     (codes, factors), (test_codes, test_factors) = table(0, 100), table(1, 50)
     given = Inputs(codes, factors, test_codes=test_codes, test_factors=test_factors)
     assert evaluate("sap", given, RNG(0)) == sap(codes, factors, test_codes, test_factors)
-    with pytest.raises(ValueError, match="test_codes: found 2 columns; 4, as in training"):
+    with pytest.raises(
+        ValueError, match="test_codes: found 2 columns; accepted: 4, as in training"
+    ):
         sap(codes, factors, test_codes[:, :2], test_factors)
-    with pytest.raises(ValueError, match="test_factors: found 1 columns; 3"):
+    with pytest.raises(ValueError, match="test_factors: found 1 columns; accepted: 3"):
         sap(codes, factors, test_codes, test_factors[:, :1])

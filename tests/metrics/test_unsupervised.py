@@ -186,13 +186,19 @@ def test_any_scale_gives_finite_scores(scale):
     ("changed", "message"),
     [
         ({"codes": np.ones(3)}, r"codes: found shape \(3,\)"),
-        ({"codes": [[np.nan, 1]] * 3}, "codes: row 0, column 0 holds nan"),
-        ({"logvar": np.zeros((3, 1))}, r"logvar: found shape \(3, 1\); \(3, 2\), as codes,"),
-        ({"logvar": np.full((3, 2), np.inf)}, "logvar: row 0, column 0 holds inf"),
-        ({"logvar": np.full((3, 2), 692)}, r"logvar: found 692.0; numbers to 691 are accepted"),
+        ({"codes": [[np.nan, 1]] * 3}, "codes: found nan in row 0, column 0"),
+        (
+            {"logvar": np.zeros((3, 1))},
+            r"logvar: found shape \(3, 1\); accepted: \(3, 2\), as codes",
+        ),
+        ({"logvar": np.full((3, 2), np.inf)}, "logvar: found inf in row 0, column 0"),
+        ({"logvar": np.full((3, 2), 692)}, r"logvar: found 692.0; accepted: numbers to 691"),
         ({"reconstruction": np.zeros((3, 1))}, r"reconstruction: found shape \(3, 1\)"),
-        ({"reconstruction": np.zeros(2)}, r"reconstruction: found shape \(2,\); \(3,\), as codes"),
-        ({"reconstruction": ["a"] * 3}, "reconstruction: found <U1; real numbers"),
+        (
+            {"reconstruction": np.zeros(2)},
+            r"reconstruction: found shape \(2,\); accepted: \(3,\), as codes",
+        ),
+        ({"reconstruction": ["a"] * 3}, "reconstruction: found <U1; accepted: real"),
     ],
 )
 def test_what_is_wrong_is_named(changed, message):

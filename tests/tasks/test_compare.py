@@ -12,12 +12,12 @@ from sklearn.linear_model import Lasso
 from infra.store import Store
 from tasks import compare
 from tasks.compare import compare_here, compare_tile, kl_of_trained
-from tasks.model_row import write_outcome
-from tasks.orders import ComparisonOrder
+from tasks.model_row import write_row
 from tasks.rank import rank_models, rankings
 from tasks.study.model import Model
 from tasks.study.pair_parts import missing_parts, tiles
-from tasks.study.spec import Udr
+from tasks.study.reading import parse_study
+from tasks.study.spec import Study, Udr
 
 POINTS, LATENTS = 80, 3
 FIRST = Model(
@@ -34,6 +34,11 @@ GROUP = "dsprites"
 ALL = {"pools": ("cell", "method", "data")}
 
 
+def study(udr: Udr) -> Study:
+    spec = {"name": "test", "data": ["dsprites"], "methods": {"beta_vae": [4]}}
+    return parse_study(spec).model_copy(update={"udr": udr})
+
+
 def compare_models(store: Store, models: list[Model], most: int = 400, **settings) -> list[str]:
     """What a run does with the trained models of a data set; returns the missing parts."""
     udr = Udr(**{**ALL, **settings})
@@ -43,9 +48,9 @@ def compare_models(store: Store, models: list[Model], most: int = 400, **setting
     for tile in tiles(missing, most):
         cells = tuple({part.cells for part in tile})
         inside = [model for model in trained if any(model.cell in pair for pair in cells)]
-        assert compare_tile(inside, ComparisonOrder(store.uri, udr, cells)) == "compared"
+        assert compare_tile(store, study(udr), inside, cells) == []
     if trained:
-        assert rank_models(GROUP, trained, ComparisonOrder(store.uri, udr)) == "ranked"
+        rank_models(store, study(udr), GROUP, trained)
     return [part.name for part in missing]
 
 
@@ -65,7 +70,7 @@ def put(store: Store, model: Model, kl=KL, status="trained", codes=None) -> None
             model.id,
             {**model.keys, "row": np.arange(POINTS), "mean": rows, "logvar": rows},
         )
-    write_outcome(model, store, status, kl_per_latent=[list(kl) if status == "trained" else []])
+    write_row(model, store, status, kl_per_latent=[list(kl) if status == "trained" else []])
 
 
 @pytest.fixture
@@ -375,7 +380,7 @@ def test_a_lost_or_damaged_part_is_made_again(damage, store):
     else:
         store.write_bytes(damage, "tables", "pairs", f"{lost}.parquet")
     with pytest.raises(LookupError, match=f"4 pairs of {lost}"):
-        rank_models(GROUP, MODELS, ComparisonOrder(store.uri, Udr()))
+        rank_models(store, study(Udr()), GROUP, MODELS)
     assert compare_models(store, MODELS) == [lost]
     assert (store.read("pairs"), store.read("ranks")) == before
 
@@ -443,11 +448,11 @@ def test_an_unreadable_representation_is_named_and_fatal_to_nobody_else(how, sto
         put(store, bad, codes=np.where(codes_of(bad) == codes_of(bad)[5, 1], np.nan, codes_of(bad)))
     udr = Udr(**ALL)
     cells = tuple({part.cells for part in missing_parts(store, MODELS, udr)})
-    assert compare_tile(MODELS, ComparisonOrder(store.uri, udr, cells)) == bad.id
+    assert compare_tile(store, study(udr), MODELS, cells) == [bad.id]
     others = [model for model in MODELS if model is not bad]
     assert missing_parts(store, others, udr) == []
     assert pairs(store).keys() == {(a.id, b.id) for a, b in itertools.permutations(others, 2)}
-    rank_models(GROUP, others, ComparisonOrder(store.uri, udr))
+    rank_models(store, study(udr), GROUP, others)
     assert ranks(store, "data").keys() == {model.id for model in others}
 
 

@@ -15,11 +15,10 @@ from metrics.base.information import discretise, entropy, mutual_information
 from models.architecture import VAE
 from models.representation import encode
 from tasks.data_sets import load
-from tasks.orders import TrainingOrder
 from tasks.study.model import Model
-from tasks.study.spec import DataChoice
-from tasks.study.spec import Training as TrainingSettings
-from tasks.train import load_model, train_model
+from tasks.study.spec import DataChoice, Study, Training
+from tasks.train import train_model
+from tasks.weights import load_model
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
@@ -33,9 +32,14 @@ SHORT = 2000
 
 
 def trained(model: Model, folder: Path) -> Store:
-    settings = TrainingSettings(log_every=100)
-    order = TrainingOrder(str(folder), DSPRITES, 2000, settings)
-    assert train_model(model, order) == "trained"
+    study = Study(
+        name="test",
+        data=(DSPRITES,),
+        methods={"beta_vae": (4.0,)},
+        probe=2000,
+        training=Training(log_every=100),
+    )
+    assert train_model(Store(folder), study, model) == "trained"
     return Store(folder)
 
 

@@ -7,7 +7,7 @@ import pytest
 from infra.store import Store
 from tasks.checkpoints import Checkpoints
 from tasks.train import train_model
-from tests.tasks.test_train import MODEL, cache, log, order  # noqa: F401
+from tests.tasks.test_train import MODEL, cache, in_store, log  # noqa: F401
 
 
 class Killed(BaseException):
@@ -21,11 +21,11 @@ def test_a_model_s_log_tells_where_each_try_began(tmp_path, monkeypatch):
 
     save = Checkpoints.save
     monkeypatch.setattr(Checkpoints, "save", interrupted)
-    often = order(tmp_path, steps=20)
+    often = in_store(tmp_path, steps=20)
     with pytest.raises(Killed):
-        train_model(MODEL, often)
+        train_model(*often, MODEL)
     monkeypatch.undo()
-    assert train_model(MODEL, often) == "trained"
+    assert train_model(*often, MODEL) == "trained"
     began = [line for line in log(tmp_path).splitlines() if "training from" in line]
     assert [line.partition(": ")[2] for line in began] == [
         f"training from step 0 of {MODEL.steps}",
@@ -42,4 +42,4 @@ def test_a_log_that_cannot_be_written_costs_no_model(tmp_path, monkeypatch):
         write(self, content, *names, **settings)
 
     monkeypatch.setattr(Store, "write_bytes", full)
-    assert train_model(replace(MODEL, steps=1), order(tmp_path)) == "trained"
+    assert train_model(*in_store(tmp_path), replace(MODEL, steps=1)) == "trained"

@@ -7,20 +7,19 @@ from torch import nn
 
 import tasks.score
 from data.base.protocol import Finite, Grid
-from data.own.table import Table
+from data.own.data_set import OwnDataSet
 from infra.errors import WrongInput
 from infra.store import Store
 from metrics import METRICS
 from metrics.base.inputs import Score
 from metrics.evaluate import evaluate
-from tasks.orders import ScoringOrder
 from tasks.score import prepare_inputs, score_model
 from tasks.streams import stream
 from tasks.study.model import Model
-from tasks.study.spec import DataChoice, Metrics, images_per_model
+from tasks.study.spec import DataChoice, Metrics, Study, images_per_model
 
 SETTINGS = Metrics(points=400, test_points=150, group_size=8)
-DATA = DataChoice(name="made_up")
+DATA = DataChoice(name="made_up", images="made_up.npz")
 MODEL = Model(
     *("made_up", "user", "beta_vae", 4.0, 0, "paper", 4, 50, 4),
     *(1e-3, 0.9, 0.999, 1e-8, "float32"),
@@ -72,10 +71,10 @@ def images_of(monkeypatch) -> FactorsAsImages:
     return images_of
 
 
-def order(folder, *names: str) -> ScoringOrder:
-    return ScoringOrder(
-        str(folder), DATA, SETTINGS.model_copy(update={"names": names or tuple(METRICS)})
-    )
+def in_store(folder, *names: str) -> tuple[Store, Study]:
+    metrics = SETTINGS.model_copy(update={"names": names or tuple(METRICS)})
+    study = Study(name="test", data=(DATA,), methods={"beta_vae": (4.0,)}, metrics=metrics)
+    return Store(folder), study
 
 
 def numbers(folder, *names: str) -> dict[tuple[str, str, str | None], float]:
@@ -86,7 +85,7 @@ def numbers(folder, *names: str) -> dict[tuple[str, str, str | None], float]:
 
 
 def test_every_metric_has_its_rows(images_of, tmp_path):
-    assert score_model(MODEL, order(tmp_path)) == "scored"
+    assert score_model(*in_store(tmp_path), MODEL) == "scored"
     found = numbers(tmp_path)
     for name in METRICS:
         assert np.isfinite(found[name, "score", None]), name
@@ -99,34 +98,34 @@ def test_every_metric_has_its_rows(images_of, tmp_path):
 
 
 def test_a_second_call_changes_nothing(images_of, tmp_path):
-    score_model(MODEL, order(tmp_path))
+    score_model(*in_store(tmp_path), MODEL)
     (part,) = (tmp_path / "tables" / "scores").iterdir()
     before = part.read_bytes(), part.stat().st_mtime_ns
     images_of.asked.clear()
-    assert score_model(MODEL, order(tmp_path)) == "done"
+    assert score_model(*in_store(tmp_path), MODEL) == "done"
     assert (part.read_bytes(), part.stat().st_mtime_ns) == before and images_of.asked == []
-    assert score_model(MODEL, order(tmp_path, next(iter(METRICS)))) == "done"
+    assert score_model(*in_store(tmp_path, next(iter(METRICS))), MODEL) == "done"
 
 
 @pytest.mark.parametrize("merged", [False, True])
 @pytest.mark.parametrize("first", METRICS)
 def test_adding_metrics_later_changes_no_number(first, merged, images_of, tmp_path):
-    score_model(MODEL, order(tmp_path / "whole"))
-    score_model(MODEL, order(tmp_path / "grown", first))
+    score_model(*in_store(tmp_path / "whole"), MODEL)
+    score_model(*in_store(tmp_path / "grown", first), MODEL)
     assert numbers(tmp_path / "grown") == numbers(tmp_path / "whole", first)
     if merged:
         Store(tmp_path / "grown").merge("scores", MODEL.cell, [MODEL.id])
-    assert score_model(MODEL, order(tmp_path / "grown", *reversed(METRICS))) == "scored"
+    assert score_model(*in_store(tmp_path / "grown", *reversed(METRICS)), MODEL) == "scored"
     assert numbers(tmp_path / "grown") == numbers(tmp_path / "whole")
 
 
 def test_a_metric_that_reads_a_table_draws_no_groups(images_of, tmp_path):
-    score_model(MODEL, order(tmp_path, "factor_vae"))
+    score_model(*in_store(tmp_path, "factor_vae"), MODEL)
     images_of.asked.clear()
-    score_model(MODEL, order(tmp_path, "mig", "factor_vae"))
+    score_model(*in_store(tmp_path, "mig", "factor_vae"), MODEL)
     assert sum(images_of.asked) == SETTINGS.points
     images_of.asked.clear()
-    score_model(MODEL, order(tmp_path / "posterior", "mig", "unsupervised"))
+    score_model(*in_store(tmp_path / "posterior", "mig", "unsupervised"), MODEL)
     assert sum(images_of.asked) == SETTINGS.points, "the same pictures give codes and losses"
 
 
@@ -158,10 +157,10 @@ def test_posteriors_and_losses_stand_beside_the_codes(images_of):
 def test_numbers_do_not_depend_on_how_many_images_are_drawn_at_once(
     images_of, tmp_path, monkeypatch
 ):
-    score_model(MODEL, order(tmp_path / "at once"))
+    score_model(*in_store(tmp_path / "at once"), MODEL)
     monkeypatch.setattr(tasks.score, "IMAGES_AT_ONCE", 7)
     images_of.asked.clear()
-    score_model(MODEL, order(tmp_path / "by sevens"))
+    score_model(*in_store(tmp_path / "by sevens"), MODEL)
     assert max(images_of.asked) == 7
     assert numbers(tmp_path / "by sevens") == numbers(tmp_path / "at once")
 
@@ -178,13 +177,13 @@ def test_models_are_scored_on_draws_of_their_own(images_of, tmp_path):
 def test_codes_that_are_the_factors_score_one(images_of, tmp_path, monkeypatch):
     perfect = ReadsFactors(shuffle=(2, 0, 1))
     monkeypatch.setattr(tasks.score, "load_model", lambda model, store: perfect)
-    score_model(MODEL, order(tmp_path))
+    score_model(*in_store(tmp_path), MODEL)
     found = numbers(tmp_path)
     # A few hundred points know a little of independent factors by chance.
     assert found["mig", "score", None] > 0.95
     assert found["factor_vae", "score", None] == 1
     monkeypatch.setattr(tasks.score, "load_model", lambda *_: ReadsFactors(mixing=1.0))
-    score_model(MODEL, order(tmp_path / "mixed"))
+    score_model(*in_store(tmp_path / "mixed"), MODEL)
     assert numbers(tmp_path / "mixed")["mig", "score", None] < 0.5
 
 
@@ -224,16 +223,16 @@ class FewPictures(Finite, FactorsAsImages):
 def test_each_picture_is_encoded_once_where_there_are_fewer_than_are_read(
     images_of, tmp_path, monkeypatch
 ):
-    score_model(MODEL, order(tmp_path / "drawn"))
+    score_model(*in_store(tmp_path / "drawn"), MODEL)
     few = FewPictures()
     monkeypatch.setattr(tasks.score, "load", lambda choice: few)
-    score_model(MODEL, order(tmp_path / "once"))
+    score_model(*in_store(tmp_path / "once"), MODEL)
     again = SETTINGS.points  # shown once more for their losses
     assert sum(few.asked) == 60 + again < sum(images_of.asked)
     assert numbers(tmp_path / "once") == numbers(tmp_path / "drawn")
     few.asked.clear()
     labelled = [name for name in METRICS if name != "unsupervised"]
-    score_model(MODEL, order(tmp_path / "labelled", *labelled))
+    score_model(*in_store(tmp_path / "labelled", *labelled), MODEL)
     assert sum(few.asked) == 60
     assert numbers(tmp_path / "labelled") == numbers(tmp_path / "once", *labelled)
 
@@ -257,14 +256,14 @@ def unlabelled(images_of, monkeypatch):
     """A user's own pictures, 90 of them: values in three pixels of one row of each."""
     pictures = np.random.default_rng(0).integers(0, 255, size=(90, 1, 1, 3), dtype=np.uint8)
     names = ("made_up", "user", 1, (), ())
-    found = Table(*names, pixels=pictures, factors=np.zeros((90, 0), np.int64), pictures=90)
+    found = OwnDataSet(*names, pixels=pictures, factors=np.zeros((90, 0), np.int64), pictures=90)
     monkeypatch.setattr(tasks.score, "load", lambda choice: found)
     return found
 
 
 def test_pictures_without_factors_are_scored_by_a_reason(unlabelled, tmp_path, monkeypatch):
     labelled = [name for name in METRICS if name != "unsupervised"]
-    assert score_model(MODEL, order(tmp_path)) == "scored"
+    assert score_model(*in_store(tmp_path), MODEL) == "scored"
     rows = Store(tmp_path).read("scores").to_pylist()
     assert [
         (row["metric"], row["part"], row["value"]) for row in rows if row["metric"] in labelled
@@ -272,17 +271,17 @@ def test_pictures_without_factors_are_scored_by_a_reason(unlabelled, tmp_path, m
     reasons = {row["metric"]: row["reason"] for row in rows}
     assert reasons.pop("unsupervised") == ""
     assert set(reasons.values()) == {"the pictures have no factors"}
-    assert score_model(MODEL, order(tmp_path)) == "done"
+    assert score_model(*in_store(tmp_path), MODEL) == "done"
 
     def loads(*_):
         raise AssertionError("nothing can be scored, and yet something is loaded")
 
     monkeypatch.setattr(tasks.score, "load_model", loads)
-    assert score_model(MODEL, order(tmp_path / "labelled", *labelled)) == "scored"
+    assert score_model(*in_store(tmp_path / "labelled", *labelled), MODEL) == "scored"
 
 
 def test_pictures_without_factors_have_unsupervised_scores(unlabelled, tmp_path, monkeypatch):
-    score_model(MODEL, order(tmp_path, "unsupervised"))
+    score_model(*in_store(tmp_path, "unsupervised"), MODEL)
     settings = SETTINGS.model_copy(update={"names": ("unsupervised",)})
     inputs = prepare_inputs(ReadsFactors(mixing=0.4), unlabelled, MODEL, settings)
     assert inputs.codes.shape == (400, 4) and inputs.factors.shape == (400, 0)
@@ -292,7 +291,7 @@ def test_pictures_without_factors_have_unsupervised_scores(unlabelled, tmp_path,
     assert found == {("unsupervised", row.part, None): row.value for row in rows}
     assert np.isfinite(list(found.values())).all() and ("unsupervised", "elbo", None) in found
     monkeypatch.setattr(tasks.score, "IMAGES_AT_ONCE", 7)
-    score_model(MODEL, order(tmp_path / "by sevens", "unsupervised"))
+    score_model(*in_store(tmp_path / "by sevens", "unsupervised"), MODEL)
     assert numbers(tmp_path / "by sevens") == found
     wider = SETTINGS.model_copy(update={"points": 60, "names": ("unsupervised",)})
     drawn = prepare_inputs(ReadsFactors(), unlabelled, MODEL, wider)
@@ -308,7 +307,7 @@ def test_a_metric_that_cannot_be_computed_says_why_and_the_others_stand(
         return evaluate(name, inputs, rng)
 
     monkeypatch.setattr(tasks.score, "evaluate", fails)
-    assert score_model(MODEL, order(tmp_path)) == "scored"
+    assert score_model(*in_store(tmp_path), MODEL) == "scored"
     reasons = {row["metric"]: row["reason"] for row in Store(tmp_path).read("scores").to_pylist()}
     assert reasons.pop("mig") == "factors: one value"
     assert set(reasons.values()) == {""} and set(reasons) == set(METRICS) - {"mig"}
@@ -316,7 +315,7 @@ def test_a_metric_that_cannot_be_computed_says_why_and_the_others_stand(
 
 def test_a_value_that_is_no_number_is_null_with_a_reason(images_of, tmp_path, monkeypatch):
     monkeypatch.setattr(tasks.score, "evaluate", lambda *_: [Score("score", float("nan"))])
-    score_model(MODEL, order(tmp_path, "mig"))
+    score_model(*in_store(tmp_path, "mig"), MODEL)
     (row,) = Store(tmp_path).read("scores").to_pylist()
     assert row["value"] is None and row["reason"]
 
@@ -326,7 +325,7 @@ def test_groups_that_a_table_cannot_give_cost_their_metrics_only(images_of, tmp_
         raise WrongInput("data.factors", "no two such rows", "a table with them")
 
     monkeypatch.setattr(FactorsAsImages, "sample_variations", cannot)
-    assert score_model(MODEL, order(tmp_path)) == "scored"
+    assert score_model(*in_store(tmp_path), MODEL) == "scored"
     reasons = {row["metric"]: row["reason"] for row in Store(tmp_path).read("scores").to_pylist()}
     assert "no two such rows" in reasons.pop("rf_vae")
     assert set(reasons.values()) == {""} and len(reasons) == len(METRICS) - 1
@@ -359,10 +358,10 @@ def test_interventions_are_the_same_points_under_every_value(images_of, monkeypa
 def test_a_perfect_encoder_is_fair(images_of, tmp_path, monkeypatch):
     of_one = ReadsFactors(shuffle=(0, 0, 0))  # tells the others by what chance has left in the rows
     monkeypatch.setattr(tasks.score, "load_model", lambda *_: of_one)
-    score_model(MODEL, order(tmp_path / "mixed", "fairness"))
+    score_model(*in_store(tmp_path / "mixed", "fairness"), MODEL)
     assert numbers(tmp_path / "mixed")["fairness", "score", None] > 0
     monkeypatch.setattr(tasks.score, "load_model", lambda *_: ReadsFactors(shuffle=(2, 0, 1)))
-    score_model(MODEL, order(tmp_path / "perfect", "fairness"))
+    score_model(*in_store(tmp_path / "perfect", "fairness"), MODEL)
     found = numbers(tmp_path / "perfect")
     assert set(found.values()) == {0}
     assert ("fairness", "mean_variation target 0", "hue") in found
@@ -375,7 +374,7 @@ def test_interventions_that_a_table_cannot_give_cost_their_metric_only(
         raise WrongInput("data.factors", "no such row", "a table with them")
 
     monkeypatch.setattr(FactorsAsImages, "sample_interventions", cannot)
-    assert score_model(MODEL, order(tmp_path)) == "scored"
+    assert score_model(*in_store(tmp_path), MODEL) == "scored"
     reasons = {row["metric"]: row["reason"] for row in Store(tmp_path).read("scores").to_pylist()}
     assert "no such row" in reasons.pop("fairness")
     assert set(reasons.values()) == {""} and len(reasons) == len(METRICS) - 1

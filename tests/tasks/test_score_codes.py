@@ -1,6 +1,6 @@
 import numpy as np
 
-from tasks.own_codes import OwnCodes
+from tasks.own import OwnCodes
 from tasks.score_codes import split_inputs
 
 DRAWS = np.random.default_rng(0)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,12 +23,12 @@ from models.representation import encode
 from models.training import Training
 from tasks import data_sets
 from tasks.log import LOG
-from tasks.orders import TrainingOrder
 from tasks.streams import stream
 from tasks.study.model import Model
-from tasks.study.spec import DataChoice
-from tasks.study.spec import Training as TrainingSettings
-from tasks.train import load_model, train_model
+from tasks.study.reading import parse_study
+from tasks.study.spec import DataChoice, Study
+from tasks.train import train_model
+from tasks.weights import load_model
 
 ROOT = Path(__file__).parents[2]
 MODEL = Model(
@@ -49,13 +50,20 @@ def cache() -> Iterator[None]:
         data_sets.load.cache_clear()
 
 
-def order(
-    folder: Path, seconds: float = 1e9, steps: int | None = None, log_every: int = 20
-) -> TrainingOrder:
-    settings = TrainingSettings(
-        log_every=log_every, checkpoint_seconds=seconds, checkpoint_steps=steps
+def in_store(
+    folder: Path, seconds: float = 1e9, steps: int | None = None, log_every: int = 20, **more: Any
+) -> tuple[Store, Study]:
+    """A store, and a study that says how often something is written down there."""
+    often = {"log_every": log_every, "checkpoint_seconds": seconds, "checkpoint_steps": steps}
+    return Store(folder), parse_study(
+        {
+            "name": "test",
+            "data": ["dsprites"],
+            "methods": {"beta_vae": [4]},
+            "probe": PROBE,
+            "training": {**often, **more},
+        }
     )
-    return TrainingOrder(str(folder), DataChoice(name="dsprites"), PROBE, settings)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -82,7 +90,7 @@ def log(folder: Path, model: Model = MODEL) -> str:
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory, cache) -> Path:
     folder = tmp_path_factory.mktemp("undisturbed")
-    assert train_model(MODEL, order(folder)) == "trained"
+    assert train_model(*in_store(folder), MODEL) == "trained"
     return folder
 
 
@@ -125,7 +133,7 @@ def test_the_representation_is_what_the_stored_weights_say_of_the_probe(undistur
 
 def test_a_second_call_changes_no_byte(undisturbed):
     before = contents(undisturbed)
-    assert train_model(MODEL, order(undisturbed)) == "trained"
+    assert train_model(*in_store(undisturbed), MODEL) == "trained"
     assert contents(undisturbed) == before
 
 
@@ -136,14 +144,14 @@ def test_a_model_whose_row_was_merged_is_done(undisturbed, tmp_path):
         store.write_part(table, MODEL.id, source.read(table))
         store.merge(table, MODEL.cell, [MODEL.id])
     before = contents(tmp_path)
-    assert train_model(MODEL, order(tmp_path)) == "trained"
+    assert train_model(*in_store(tmp_path), MODEL) == "trained"
     assert contents(tmp_path) == before
 
 
 def test_two_stores_get_the_same_bytes(undisturbed, tmp_path):
     torch.manual_seed(99)  # what happens around a model does not matter
     np.random.seed(99)
-    assert train_model(MODEL, order(tmp_path, 1e-9, log_every=7)) == "trained"
+    assert train_model(*in_store(tmp_path, 1e-9, log_every=7), MODEL) == "trained"
     assert weights(tmp_path) == weights(undisturbed)
     files = {"representations", "pictures"}
     for table in files:
@@ -152,7 +160,7 @@ def test_two_stores_get_the_same_bytes(undisturbed, tmp_path):
 
 def test_another_seed_gives_another_model(undisturbed, tmp_path):
     other = replace(MODEL, seed=1, steps=1)
-    train_model(other, order(tmp_path))
+    train_model(*in_store(tmp_path), other)
     assert weights(tmp_path, other) != weights(undisturbed)
 
 
@@ -168,10 +176,10 @@ def test_no_model_counts_as_trained_before_the_rest_stands(table, tmp_path, monk
     short = replace(MODEL, steps=1)
     monkeypatch.setattr(Store, "write_part", no_room)
     with pytest.raises(OSError, match="No space left"):  # no fault of the model's
-        train_model(short, order(tmp_path))
+        train_model(*in_store(tmp_path), short)
     assert Store(tmp_path).read("models").num_rows == 0
     monkeypatch.undo()
-    assert train_model(short, order(tmp_path)) == "trained"
+    assert train_model(*in_store(tmp_path), short) == "trained"
     assert "trained, " in log(tmp_path, short).splitlines()[-1]
 
 
@@ -188,17 +196,16 @@ def test_a_model_that_is_out_of_memory_says_so(error, tmp_path, monkeypatch):
         raise error
 
     monkeypatch.setattr(Training, "optimise", broken)
-    assert train_model(MODEL, order(tmp_path)) == "failed"
+    assert train_model(*in_store(tmp_path), MODEL) == "failed"
     assert outcome(tmp_path)["reason"].startswith("out of memory (")
 
 
 def test_precision_is_science_and_the_fast_layers_are_not(undisturbed, tmp_path):
     rough = replace(MODEL, precision="bfloat16")
-    assert train_model(rough, order(tmp_path)) == "trained"
+    assert train_model(*in_store(tmp_path), rough) == "trained"
     assert rough.id != MODEL.id and weights(tmp_path, rough) != weights(undisturbed)
     assert outcome(tmp_path, rough)["elbo"] == pytest.approx(outcome(undisturbed)["elbo"], rel=0.05)
-    plain = replace(order(tmp_path), training=TrainingSettings(log_every=20, fast=False))
-    assert train_model(MODEL, plain) == "trained"
+    assert train_model(*in_store(tmp_path, fast=False), MODEL) == "trained"
     assert outcome(tmp_path)["elbo"] == pytest.approx(outcome(undisturbed)["elbo"], rel=1e-3)
 
 
@@ -210,7 +217,7 @@ def test_the_row_comes_last_and_all_of_it_is_on_the_disk(tmp_path, monkeypatch):
         write_bytes(self, data, *to, lasting=lasting)
 
     monkeypatch.setattr(Store, "write_bytes", noted)
-    train_model(replace(MODEL, steps=1), order(tmp_path))
+    train_model(*in_store(tmp_path), replace(MODEL, steps=1))
     made = [(name, lasting) for name, lasting in written if name != LOG]
     assert made[-1][0] == "models"
     assert {name for name, _ in made} == {*WRITTEN, "weights.safetensors", "model.json"}
@@ -225,24 +232,24 @@ def test_what_cannot_be_cleared_away_changes_no_outcome(tmp_path, monkeypatch, e
     short = replace(MODEL, steps=1)
     monkeypatch.setattr(Store, "remove", refused)
     monkeypatch.setattr(Store, "sweep", refused)
-    assert train_model(short, order(tmp_path)) == "trained"
+    assert train_model(*in_store(tmp_path), short) == "trained"
     assert Store(tmp_path).read("models")["status"].to_pylist() == ["trained"]
 
 
 def test_a_model_that_was_killed_just_after_its_row_is_cleared_away(tmp_path):
     short, store = replace(MODEL, steps=1), Store(tmp_path)
-    train_model(short, order(tmp_path))
+    train_model(*in_store(tmp_path), short)
     store.write_bytes(b"old", "models", short.id, "checkpoint.pt")
-    assert train_model(short, order(tmp_path)) == "trained"
+    assert train_model(*in_store(tmp_path), short) == "trained"
     assert not store.exists("models", short.id, "checkpoint.pt")
 
 
 def test_a_damaged_row_is_made_again(undisturbed, tmp_path):
     short = replace(MODEL, steps=1)
-    train_model(short, order(tmp_path))
+    train_model(*in_store(tmp_path), short)
     part = tmp_path / "tables" / "models" / f"{short.id}.parquet"
     part.write_bytes(part.read_bytes()[:-20])
-    assert train_model(short, order(tmp_path)) == "trained"
+    assert train_model(*in_store(tmp_path), short) == "trained"
     assert outcome(tmp_path, short)["status"] == "trained"
 
 
@@ -251,15 +258,15 @@ LONGER = replace(MODEL, steps=240)  # so that it is killed on the way, also on a
 CHILD = """
 import sys
 from pathlib import Path
-from tests.tasks.test_train import LONGER, order
+from tests.tasks.test_train import LONGER, in_store
 from tasks.train import train_model
-print(train_model(LONGER, order(Path(sys.argv[1]), 1e-9)), flush=True)
+print(train_model(*in_store(Path(sys.argv[1]), 1e-9), LONGER), flush=True)
 """
 
 
 def test_killed_and_trained_again_gives_the_same_bytes(tmp_path_factory):
     whole, tmp_path = tmp_path_factory.mktemp("whole"), tmp_path_factory.mktemp("killed")
-    train_model(LONGER, order(whole))
+    train_model(*in_store(whole), LONGER)
     checkpoint = tmp_path / "models" / LONGER.id / "checkpoint.pt"
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-c", CHILD, str(tmp_path)]
@@ -284,11 +291,11 @@ OFTEN = """
 import sys
 from dataclasses import replace
 from pathlib import Path
-from tests.tasks.test_train import LONGER, order
+from tests.tasks.test_train import LONGER, in_store
 from tasks.train import train_model
 model = replace(LONGER, method=sys.argv[2], steps=1200)
 print("begins", flush=True)
-print(train_model(model, order(Path(sys.argv[1]), 1e-9)), flush=True)
+print(train_model(*in_store(Path(sys.argv[1]), 1e-9), model), flush=True)
 """
 
 
@@ -297,7 +304,7 @@ print(train_model(model, order(Path(sys.argv[1]), 1e-9)), flush=True)
 @pytest.mark.parametrize("method", ["beta_vae", "factor_vae"])
 def test_killed_ten_times_at_random_moments_gives_the_same_bytes(method, tmp_path):
     model = replace(LONGER, method=method, steps=1200)
-    train_model(model, order(tmp_path / "whole"))
+    train_model(*in_store(tmp_path / "whole"), model)
     command = [sys.executable, "-c", OFTEN, str(tmp_path / "killed"), method]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     moments = np.random.default_rng().uniform(0, 0.7, size=KILLS)  # of nobody's choice
@@ -333,7 +340,7 @@ def interrupted(model: Model, folder: Path, monkeypatch, chunks: int = 1) -> byt
     with monkeypatch.context() as patch:
         patch.setattr(tasks.train._Attempt, "_checkpoint_if_due", stop)
         with pytest.raises(Stop):
-            train_model(model, order(folder, 1e-9))
+            train_model(*in_store(folder, 1e-9), model)
     return Store(folder).read_bytes("models", model.id, "checkpoint.pt")
 
 
@@ -345,9 +352,9 @@ def test_a_checkpoint_is_gone_on_from(method, tmp_path, monkeypatch):
     monkeypatch.setattr(
         Training, "optimise", lambda self, step: (steps.append(step), optimise(self, step))[1]
     )
-    assert train_model(model, order(tmp_path)) == "trained"
+    assert train_model(*in_store(tmp_path), model) == "trained"
     assert steps == list(range(40, 50))
-    train_model(model, order(tmp_path / "whole"))
+    train_model(*in_store(tmp_path / "whole"), model)
     assert weights(tmp_path, model) == weights(tmp_path / "whole", model)
 
 
@@ -365,7 +372,7 @@ def test_a_damaged_checkpoint_only_costs_its_steps(damage, undisturbed, tmp_path
         }[damage]
     Store(tmp_path).write_bytes(torn, "models", MODEL.id, "checkpoint.pt")
     assert not Store(tmp_path).exists("models", MODEL.id, "checkpoint-before.pt")
-    assert train_model(MODEL, order(tmp_path)) == "trained"
+    assert train_model(*in_store(tmp_path), MODEL) == "trained"
     assert weights(tmp_path) == weights(undisturbed)
     assert Store(tmp_path).read("curves").equals(Store(undisturbed).read("curves"))
 
@@ -377,7 +384,7 @@ def test_the_checkpoint_before_a_damaged_one_is_gone_on_from(undisturbed, tmp_pa
     monkeypatch.setattr(
         Training, "optimise", lambda self, step: (steps.append(step), optimise(self, step))[1]
     )
-    assert train_model(MODEL, order(tmp_path)) == "trained"
+    assert train_model(*in_store(tmp_path), MODEL) == "trained"
     assert steps == list(range(20, 50)), "the damaged one was of step 40, the one before of 20"
     assert weights(tmp_path) == weights(undisturbed)
     assert not list(tmp_path.rglob("checkpoint*"))
@@ -389,18 +396,18 @@ def test_checkpoints_come_after_so_many_steps(every, saved, tmp_path, monkeypatc
     monkeypatch.setattr(
         tasks.checkpoints.Checkpoints, "save", lambda self, content: count.append(1)
     )
-    train_model(MODEL, order(tmp_path, steps=every))
+    train_model(*in_store(tmp_path, steps=every), MODEL)
     assert len(count) == saved
 
 
 def test_a_diverged_model_is_a_row_with_its_reason(tmp_path):
     wild = replace(MODEL, learning_rate=1e20)
-    assert train_model(wild, order(tmp_path)) == "diverged"
+    assert train_model(*in_store(tmp_path), wild) == "diverged"
     row = outcome(tmp_path, wild)
     assert row["status"] == "diverged" and "at step" in row["reason"]
     assert row["kl_per_latent"] == [] and row["elbo"] is None
     assert Store(tmp_path).read("representations").num_rows == 0
-    assert train_model(wild, order(tmp_path)) == "diverged"
+    assert train_model(*in_store(tmp_path), wild) == "diverged"
 
 
 def test_weights_that_broke_in_the_last_step_are_a_diverged_model(tmp_path, monkeypatch):
@@ -414,7 +421,7 @@ def test_weights_that_broke_in_the_last_step_are_a_diverged_model(tmp_path, monk
 
     monkeypatch.setattr(Training, "optimise", last)
     short = replace(MODEL, steps=1)
-    assert train_model(short, order(tmp_path)) == "diverged"
+    assert train_model(*in_store(tmp_path), short) == "diverged"
     assert "nan" in outcome(tmp_path, short)["reason"]
     assert Store(tmp_path).names("tables") == ["models"]
 
@@ -424,7 +431,7 @@ def test_an_exception_is_a_row_and_a_file_to_read(tmp_path, monkeypatch):
         raise RuntimeError("the roof leaks")
 
     monkeypatch.setattr(Training, "optimise", broken)
-    assert train_model(MODEL, order(tmp_path)) == "failed"
+    assert train_model(*in_store(tmp_path), MODEL) == "failed"
     row = outcome(tmp_path)
     assert (row["status"], row["reason"]) == ("failed", "RuntimeError: the roof leaks")
     text = log(tmp_path)

@@ -109,7 +109,7 @@ def test_column_major_order(tmp_path):
     loaded = load(save(tmp_path / "own.npy", images), tmp_path / "cache")
     assert np.array_equal(loaded.pixels, images.transpose(0, 3, 1, 2))
     np.savez(tmp_path / "own.npz", images=images)
-    refused(tmp_path / "own.npz", tmp_path / "c", "column-major order; np.ascontiguousarray")
+    refused(tmp_path / "own.npz", tmp_path / "c", "column-major .*np.ascontiguousarray")
 
 
 @pytest.mark.parametrize("channels", [1, 3])
@@ -231,7 +231,7 @@ def test_an_archive_that_lies_about_the_size_of_a_member(tmp_path):
     with zipfile.ZipFile(tmp_path / "own.npz", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("images.npy", header((10**5, 64, 64)) + bytes(64 * 64 * 3))
         archive.getinfo("images.npy").file_size = claimed
-    refused(tmp_path / "own.npz", tmp_path / "cache", "it ends too early")
+    refused(tmp_path / "own.npz", tmp_path / "cache", "the file ends too early")
 
 
 def test_hdf5_leads_to_no_other_file(tmp_path):

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from data.own import OwnFiles, tables
+from data.own import OwnFiles, columns
 from data.own.factors import read as read_factors
 from infra.errors import WrongInput
 from tests.data.own import samples
@@ -207,7 +207,7 @@ def test_records_and_complex_numbers(tmp_path):
 
 
 def test_a_table_is_read_only_when_its_shape_is_right(tmp_path, monkeypatch, images):
-    monkeypatch.setattr(tables.npy.Stored, "whole", lambda self: pytest.fail("was read"))
+    monkeypatch.setattr(columns.npy.StoredArray, "whole", lambda self: pytest.fail("was read"))
     np.save(tmp_path / "factors.npy", np.zeros((13, 2)))
     with pytest.raises(WrongInput, match="shape"):
         read(images, tmp_path / "factors.npy")

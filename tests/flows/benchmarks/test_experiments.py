@@ -1,7 +1,7 @@
 """What the review's controlled experiments show, on fewer points.
 
-Forests are left out, as they take longest, and with 8 factors Z-max variance, which
-needs more points.
+Forests are left out, as they take longest; so is Z-max variance, which needs more points where
+there are 8 factors.
 """
 
 from __future__ import annotations
@@ -23,54 +23,54 @@ Curves = dict[tuple[str, str], dict[Any, float]]
 
 
 def curves(name: str, metrics: tuple[str, ...], points: int = 1000) -> Curves:
-    found: Curves = {}
+    by_column: Curves = {}
     for row in run(name, points, metrics=metrics, sets=400):
-        found.setdefault((row["metric"], row["part"]), {})[row["setting"]] = row["value"]
-    return found
+        by_column.setdefault((row["metric"], row["part"]), {})[row["setting"]] = row["value"]
+    return by_column
 
 
 def test_every_metric_falls_as_noise_grows() -> None:
-    found = curves("noise", QUICK)
-    for column, values in found.items():
+    scores = curves("noise", QUICK)
+    for column, values in scores.items():
         assert values[0.0] - values[1.0] > (0.05 if column[0] == "sap" else 0.15), column
     for name in GAPS:
-        falling = list(next(found[column] for column in found if column[0] == name).values())
+        falling = list(next(scores[column] for column in scores if column[0] == name).values())
         assert falling == sorted(falling, reverse=True)
-    assert max(found["factor_vae", experiments.CALIBRATED].values()) == 1
-    assert found["irs", "max_deviation_weighted"][0.0] == pytest.approx(0.9, abs=0.02)
+    assert max(scores["factor_vae", experiments.CALIBRATED].values()) == 1
+    assert scores["irs", "max_deviation_weighted"][0.0] == pytest.approx(0.9, abs=0.02)
 
 
-def test_mixing_leaves_explicitness_and_takes_the_gaps() -> None:
-    found = curves("mixing", (*GAPS, "dci_lasso"))
-    told = found["dci_lasso", "informativeness_test"]
-    assert told[0.4] == pytest.approx(told[0.0], abs=0.02)
-    assert found["dci_lasso", "disentanglement"][0.5] < 0.3
-    assert found["mig", "score"][0.5] < 0.05 and found["mig_sup", "score"][0.5] < 0.05
+def test_mixing_keeps_explicitness_and_closes_the_gaps() -> None:
+    scores = curves("mixing", (*GAPS, "dci_lasso"))
+    explicitness = scores["dci_lasso", "informativeness_test"]
+    assert explicitness[0.4] == pytest.approx(explicitness[0.0], abs=0.02)
+    assert scores["dci_lasso", "disentanglement"][0.5] < 0.3
+    assert scores["mig", "score"][0.5] < 0.05 and scores["mig_sup", "score"][0.5] < 0.05
 
 
-def test_a_bent_relation_costs_a_linear_regression_its_explicitness() -> None:
-    found = curves("nonlinear", ("dci_lasso", "mig"))
-    told = found["dci_lasso", "informativeness_test"]
-    assert told[0.0] > 0.95 and told[1.0] < 0.7
-    assert found["dci_lasso", "disentanglement"][0.4] > 0.9
-    assert found["mig", "score"][1.0] < found["mig", "score"][0.0] - 0.3
+def test_a_nonlinear_relation_lowers_the_explicitness_of_a_linear_regression() -> None:
+    scores = curves("nonlinear", ("dci_lasso", "mig"))
+    explicitness = scores["dci_lasso", "informativeness_test"]
+    assert explicitness[0.0] > 0.95 and explicitness[1.0] < 0.7
+    assert scores["dci_lasso", "disentanglement"][0.4] > 0.9
+    assert scores["mig", "score"][1.0] < scores["mig", "score"][0.0] - 0.3
 
 
-def test_factors_that_are_not_measured_cost_only_some_metrics() -> None:
-    found = curves("partial", (*GAPS, "irs", "modularity"))
+def test_factors_that_are_not_measured_lower_only_some_metrics() -> None:
+    scores = curves("partial", (*GAPS, "irs", "modularity"))
     for column in (("mig", "score"), ("jemmig", "normalised"), ("dcimig", "score")):
-        assert found[column][2.0] == pytest.approx(found[column][8.0], abs=0.02)
+        assert scores[column][2.0] == pytest.approx(scores[column][8.0], abs=0.02)
     for column in (
         ("mig_sup", "score"),
         ("irs", "max_deviation_weighted"),
         ("modularity", "score"),
     ):
-        assert found[column][2.0] < found[column][8.0] - 0.3
+        assert scores[column][2.0] < scores[column][8.0] - 0.3
 
 
-def test_more_points_come_closer_to_all_points() -> None:
-    found = curves("sample_sizes", GAPS, points=10_000)
-    for values in found.values():
+def test_scores_of_more_points_are_closer_to_those_of_all() -> None:
+    scores = curves("sample_sizes", GAPS, points=10_000)
+    for values in scores.values():
         assert list(values) == [100.0, 1000.0]
         assert values[1000.0] < values[100.0]
 

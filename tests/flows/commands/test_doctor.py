@@ -10,6 +10,7 @@ import threading
 from base64 import b64encode
 from collections import namedtuple
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,7 +21,8 @@ import pytest
 from flows.cli import main
 from flows.commands import doctor
 from flows.commands.doctor import Finding, masked, print_checks
-from infra.drivers.liveness import as_bytes, myself
+from infra.drivers.liveness import as_bytes, record
+from infra.drivers.lock import driver_lock
 from infra.store import Store
 from tests.flows.trained import made_up, models_of, train
 
@@ -355,16 +357,12 @@ def test_a_large_store_is_looked_at_for_a_moment(store: Store) -> None:
 
 
 def test_who_works_on_a_store_and_who_died(store: Store) -> None:
-    me = myself("a" * 32)
-    store.write_bytes(as_bytes(me), "drivers", f"{me.id}.json")
-    found = checked(store)["holder"]
-    assert (found.verdict, f"pid {os.getpid()} works on it" in found.found) == ("ok", True)
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    record = {**json.loads(as_bytes(me)), "pid": gone.pid}
-    store.write_bytes(json.dumps(record).encode(), "drivers", f"{me.id}.json")
+    with driver_lock(store) as lock:
+        found = checked(store)["holder"]
+        assert (found.verdict, f"pid {os.getpid()} works on it" in found.found) == ("ok", True)
+        me = lock.me
+    store.write_bytes(as_bytes(me), *record(me.id))  # as if it had been killed
     found = checked(store)["holder"]
     assert (found.verdict, found.found.endswith("died")) == ("warn", True)
-    elsewhere = {**record, "host": "another", "boot": "another"}
-    store.write_bytes(json.dumps(elsewhere).encode(), "drivers", f"{me.id}.json")
+    store.write_bytes(as_bytes(replace(me, host="another")), *record(me.id))
     assert "@another pid" in checked(store)["holder"].found

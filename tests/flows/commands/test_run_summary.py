@@ -12,7 +12,7 @@ import pytest
 
 from flows.cli import main
 from flows.commands.failures import failures
-from flows.commands.summary import as_json, as_lines
+from flows.commands.run import as_json, as_lines
 from infra.store import Store, merged_key, table_of
 from infra.tables import schema
 from metrics import METRICS

@@ -10,13 +10,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.svm import LinearSVC
 
+import metrics.compiled.lasso
 from flows.cli import main
 from metrics import METRICS
 from metrics.base.dci_scores import disentanglement
+from metrics.compiled.boosting import Boosting
 from metrics.mig import mig
-from tasks.matrices import matrices
-from tasks.own_codes import OwnCodes, read_codes
+from tasks.own import OwnCodes, read_codes
+from tasks.plots import matrices
 from tasks.score_codes import scores_of, split_inputs
 
 ROWS = 600
@@ -104,19 +108,52 @@ def test_the_picture_has_a_panel_per_matrix(file: Path, tmp_path: Path) -> None:
 
 
 def test_matrices_are_those_that_the_scores_come_from(file: Path) -> None:
-    own = read_codes(file)
     names = ("sap", "dci_lasso", "dci_forest", "mig")
-    inputs = split_inputs(own, names, 5)
-    found = matrices(inputs, names, 5)
+    inputs = split_inputs(read_codes(file), names, 5)
+    by_name = {result.metric: result.scores for result in scores_of(inputs, names, 5)}
+    found = matrices(inputs)
     assert list(found) == ["mutual information / entropy", "sap", "dci_lasso", "dci_forest"]
     assert all(matrix.shape == (5, 3) for matrix in found.values())
     for title, matrix in found.items():
         assert matrix.argmax(axis=0).tolist() == [0, 1, 2], title
-    by_name = {result.metric: result.scores for result in scores_of(own, names, [5])}
     ordered = np.sort(found["sap"], axis=0)
     assert by_name["sap"][0].value == pytest.approx((ordered[-1] - ordered[-2]).mean())
     for name in ("dci_lasso", "dci_forest"):
         assert by_name[name][0].value == disentanglement(found[name])[0]
+
+
+def test_a_picture_fits_nothing_again(
+    file: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fits: list[str] = []
+
+    def count(owner: object, name: str) -> None:
+        fit, key = getattr(owner, name), f"{getattr(owner, '__name__', '')}.{name}"
+
+        def counted(*arguments: Any, **options: Any) -> Any:
+            fits.append(key)
+            return fit(*arguments, **options)
+
+        monkeypatch.setattr(owner, name, counted)
+
+    count(Boosting, "fit")
+    count(LinearSVC, "fit")
+    count(RandomForestRegressor, "fit")
+    count(metrics.compiled.lasso, "lasso")
+    arguments = (file, "--metrics", "dci,dci_lasso,dci_forest,sap")
+    scored(capsys, *arguments)
+    without_picture = fits.copy()
+    assert set(without_picture) == {
+        "Boosting.fit",
+        "LinearSVC.fit",
+        "RandomForestRegressor.fit",
+        "metrics.compiled.lasso.lasso",
+    }
+    scored(capsys, *arguments, "--plot", tmp_path / "matrices.png")
+    assert fits == without_picture * 2
 
 
 def test_interventions_are_of_rows_that_were_not_learned_if_those_suffice() -> None:

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from flows.commands.serve import Serving, _reports, serve
+from flows.commands.serve import ServeOptions, serve, serve_reports
 from flows.dashboard.forms import StudyForm
-from flows.dashboard.limits import Served
+from flows.dashboard.limits import Limits
 from infra.errors import WrongInput
 from infra.store import Store
 from tasks.study.sources import with_sources
@@ -31,7 +31,7 @@ MADE_UP = {**TINY, "changes": [f"probe={POINTS}", f"latents={LATENTS}", "sources
 
 def made_up(studies: Path, name: str) -> None:
     """A finished study, as the form makes it."""
-    study = with_sources(StudyForm.model_validate(MADE_UP).study(Served()))
+    study = with_sources(StudyForm.model_validate(MADE_UP).study(Limits()))
     store = Store(studies / name)
     store.write_json(study.model_dump(mode="json"), STUDY_FILE)
     train(store, models_of(study))
@@ -58,7 +58,7 @@ def test_a_finished_study_is_shown_at_once(server: Server) -> None:
     run = server.trigger("rank", store="done")
     assert server.ended(run)["message"] == "2 models are ranked"
     assert (
-        models_of(with_sources(StudyForm.model_validate(MADE_UP).study(Served())))[0].id
+        models_of(with_sources(StudyForm.model_validate(MADE_UP).study(Limits())))[0].id
         in (server.artifacts(run)["done-ranking"])
     )
     wait_until(lambda: "Finished in state Completed" in server.logs(run), 20)
@@ -118,7 +118,7 @@ def test_it_listens_on_the_loopback_interface_only(server: Server) -> None:
 def wrong(**changes: Any) -> str:
     asked: dict[str, Any] = {"host": "127.0.0.1", "port": 4200, "cron": None, "preset": "smoke"}
     with pytest.raises(WrongInput) as refused:
-        serve(Serving(**{**asked, "served": Served(), **changes}))
+        serve(ServeOptions(**{**asked, "limits": Limits(), **changes}))
     return str(refused.value)
 
 
@@ -135,9 +135,9 @@ def test_wrong_options_are_refused_before_anything_starts(
     os.environ.pop("PREFECT_API_URL", None)
     assert wrong(cron="99", port=free_port()).startswith("--cron: found")
     assert wrong(preset="smok").startswith("--preset: found")
-    assert wrong(served=Served(workers=0)).startswith("--workers: found 0")
-    assert wrong(served=Served(allow_data="/not/there")).startswith("--allow-data: found")
-    assert wrong(served=Served(ray="127.0.0.1:1")).startswith("--ray: found")
+    assert wrong(limits=Limits(workers=0)).startswith("--workers: found 0")
+    assert wrong(limits=Limits(allow_data="/not/there")).startswith("--allow-data: found")
+    assert wrong(limits=Limits(ray="127.0.0.1:1")).startswith("--ray: found")
     assert wrong(reports="HOST:4201").startswith("--reports: found 'HOST:4201'")
 
 
@@ -151,10 +151,10 @@ def test_wrong_options_are_refused_before_anything_starts(
 def test_reports_are_where_browsers_find_them(
     tmp_path: Path, given: str | None, address: str
 ) -> None:
-    served, port = Served(studies=str(tmp_path)), free_port()
+    limits, port = Limits(studies=str(tmp_path)), free_port()
     with ExitStack() as running:
-        found = _reports(Serving("127.0.0.1", port, served, None, "smoke", given), running)
-        assert found == address.format(port + 1)
+        options = ServeOptions("127.0.0.1", port, limits, None, "smoke", given)
+        assert serve_reports(options, running) == address.format(port + 1)
         with pytest.raises(urllib.error.HTTPError, match="404"):
             urllib.request.urlopen(f"http://127.0.0.1:{port + 1}/none/report/index.html")
 

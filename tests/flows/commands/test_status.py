@@ -18,9 +18,10 @@ import pytest
 
 from flows.cli import main
 from flows.commands.status import read_status, watch_store
-from infra.drivers.liveness import as_bytes, myself
+from infra.drivers.liveness import as_bytes, record
+from infra.drivers.lock import driver_lock
 from infra.store import Store
-from tasks.model_row import write_outcome
+from tasks.model_row import write_row
 from tasks.study.spec import Study
 from tasks.study.stored import forget
 from tests.flows.trained import compared, made_up, models_of, train
@@ -36,8 +37,8 @@ def half(tmp_path: Path) -> tuple[Study, Store]:
     models = models_of(study)
     train(store, models[:2])
     store.remove_part("scores", models[1].id)
-    write_outcome(models[2], store, "diverged", "loss is not finite at step 61")
-    write_outcome(models[3], store, "failed", "OutOfMemory: no room for 5 bytes")
+    write_row(models[2], store, "diverged", "loss is not finite at step 61")
+    write_row(models[3], store, "failed", "OutOfMemory: no room for 5 bytes")
     return study, store
 
 
@@ -96,13 +97,9 @@ def test_how_long_ago_a_model_was_finished(
 
 
 def test_who_works_on_it(half: tuple[Study, Store], capsys: pytest.CaptureFixture[str]) -> None:
-    me = myself("a" * 32)
-    half[1].write_bytes(as_bytes(me), "drivers", f"{me.id}.json")
-    assert f"pid {os.getpid()} works on it" in told(capsys, half[1])
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    raw = {**json.loads(as_bytes(me)), "pid": gone.pid}
-    half[1].write_bytes(json.dumps(raw).encode(), "drivers", f"{me.id}.json")
+    with driver_lock(half[1]) as lock:
+        assert f"pid {os.getpid()} works on it" in told(capsys, half[1])
+    half[1].write_bytes(as_bytes(lock.me), *record(lock.me.id))  # as if it had been killed
     assert "nobody works on it" in told(capsys, half[1])
 
 
@@ -193,10 +190,10 @@ def test_each_reason_is_told_once(
     more = models_of(study)[4:]
 
     def again() -> None:
-        write_outcome(more[0], store, "diverged", "loss is not finite at step 62")
+        write_row(more[0], store, "diverged", "loss is not finite at step 62")
 
     def another() -> None:
-        write_outcome(more[1], store, "failed", "a new reason")
+        write_row(more[1], store, "failed", "a new reason")
 
     lines, _ = watched(capsys, store, [again, another])
     assert sum("loss is not finite" in line for line in lines) == 1

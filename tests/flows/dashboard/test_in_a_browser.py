@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser import missing, page
+from flows.benchmarks.browser import missing, page
 from tests.flows.serving import Server
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]

@@ -1,9 +1,10 @@
-"""What a run shows on the dashboard: what is sent, what is not sent again, what costs no run."""
+"""What a run shows on the dashboard: what is sent, what is not sent again, what fails no run."""
 
 from __future__ import annotations
 
 import base64
 import io
+import itertools
 import json
 import time
 from collections.abc import Callable
@@ -14,13 +15,11 @@ from uuid import UUID
 import pytest
 from PIL import Image
 
-from flows.dashboard import page as artifacts
-from flows.dashboard.page import Page, Shown, on_the_dashboard
-from flows.dashboard.portraits import MOST, portraits
+from flows.dashboard.page import Artifacts, DashboardPage, kept_updated, pause_after
+from flows.dashboard.traversals import MAX_PICTURES, traversals
 from flows.driver import StudyRun
-from flows.work import Work
 from infra.store import Store
-from tasks.model_row import write_outcome
+from tasks.model_row import write_row
 from tasks.study.spec import Study
 from tasks.study.survey import survey
 from tests.flows.trained import compared, made_up, models_of, train
@@ -50,18 +49,17 @@ class Api:
 
 
 @pytest.fixture
-def api(monkeypatch: pytest.MonkeyPatch) -> Api:
-    api = Api()
-    monkeypatch.setattr(artifacts, "this_page", lambda: Page(RUN, api))
-    return api
+def api() -> Api:
+    return Api()
 
 
-def shown_of(study: Study, store: Store, report: str | None = None) -> Shown:
-    return Shown(StudyRun(study, store, survey(study, store), Work()), study, store, report)
+def page_of(study: Study, store: Store, api: Api, report: str | None = None) -> DashboardPage:
+    run = StudyRun(study, store, survey(study, store))
+    return DashboardPage(run, study, store, report, Artifacts(RUN, api))
 
 
-def test_an_artifact_is_made_once_and_then_changed_in_place(api: Api) -> None:
-    page = Page(RUN, api)
+def test_an_artifact_is_created_once_and_then_updated(api: Api) -> None:
+    page = Artifacts(RUN, api)
     page.show("markdown", "a", "about", "one")
     page.show("markdown", "a", "about", "one")
     page.show("markdown", "a", "about", "two")
@@ -77,8 +75,8 @@ def test_an_artifact_is_made_once_and_then_changed_in_place(api: Api) -> None:
     }
 
 
-def test_a_dashboard_that_is_away_is_tried_again(api: Api) -> None:
-    page = Page(RUN, api)
+def test_a_server_that_does_not_answer_is_tried_again(api: Api) -> None:
+    page = Artifacts(RUN, api)
     api.away = True
     page.show("markdown", "a", "about", "one")
     api.away = False
@@ -86,11 +84,11 @@ def test_a_dashboard_that_is_away_is_tried_again(api: Api) -> None:
     assert api.shown("a") == "one"
 
 
-def test_a_sweep_shows_how_far_it_is(api: Api, tmp_path: Path) -> None:
+def test_a_study_shows_how_far_it_is(api: Api, tmp_path: Path) -> None:
     study, store = made_up(tmp_path / "Half Döne")
     models = models_of(study)
     train(store, models[:3])
-    shown_of(study, store).renew()
+    page_of(study, store, api).update()
     cells = {row["cell"]: row for row in json.loads(api.shown("half-d-ne-cells"))}
     assert list(cells) == ["dsprites-beta_vae-1", "dsprites-beta_vae-4", "dsprites-factor_vae-10"]
     half = {"models": 2, "trained": 1, "scored": 1, "diverged": 0, "failed": 0, "left": 1}
@@ -104,11 +102,11 @@ def test_a_sweep_shows_how_far_it_is(api: Api, tmp_path: Path) -> None:
 def test_the_bar_counts_training_and_scoring(api: Api, tmp_path: Path) -> None:
     study, store = made_up(tmp_path / "s", metrics=["mig", "sap"])
     train(store, models_of(study))  # mig, but not sap
-    shown_of(study, store).renew()
+    page_of(study, store, api).update()
     assert api.shown("s-progress") == 50.0
     study, store = made_up(tmp_path / "without", metrics=[])
     train(store, models_of(study)[:3])
-    shown_of(study, store).renew()
+    page_of(study, store, api).update()
     assert api.shown("without-progress") == 50.0
 
 
@@ -117,7 +115,7 @@ def test_at_the_end_there_are_scores_report_and_pictures(api: Api, tmp_path: Pat
     train(store, models_of(study))
     compared(study, store)
     with_pictures(store, study)
-    shown_of(study, store, "http://127.0.0.1:4201/s/report/index.html").finish()
+    page_of(study, store, api, "http://127.0.0.1:4201/s/report/index.html").finish()
     assert api.shown("s-progress") == 100
     assert all(row["udr (cell)"] for row in json.loads(api.shown("s-scores")))
     assert "](http://127.0.0.1:4201/s/report/index.html)" in api.shown("s-report")
@@ -126,49 +124,49 @@ def test_at_the_end_there_are_scores_report_and_pictures(api: Api, tmp_path: Pat
 
 def test_without_a_server_the_report_is_named_by_its_place(api: Api, tmp_path: Path) -> None:
     study, store = made_up(tmp_path / "s")
-    shown_of(study, store).finish()
+    page_of(study, store, api).finish()
     assert api.shown("s-report") == f"`{tmp_path}/s/report/index.html`"
     assert not [key for _, key in api.sent if key == "s-traversals"], "there is none"
 
 
-def test_it_is_renewed_while_the_block_runs_and_at_its_end(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(artifacts, "RENEW_SECONDS", 0.01)
-    monkeypatch.setattr(artifacts, "SHARE", 0.0)
-    page = Calls()
-    with on_the_dashboard(page):  # type: ignore[arg-type]
-        wait_for(lambda: page.calls.count("renew") >= 3)
+def test_it_is_updated_while_the_block_runs_and_at_its_end() -> None:
+    page, durations = Calls(), list[float]()
+
+    def pause(seconds: float) -> float:
+        durations.append(seconds)
+        return 0.0
+
+    moments = itertools.count()
+    with kept_updated(page, pause, lambda: 7.0 * next(moments)):  # type: ignore[arg-type]
+        wait_for(lambda: page.calls.count("update") >= 3)
         assert "finish" not in page.calls
     assert page.calls[-1] == "finish"
+    assert set(durations) == {7.0}
 
 
-def test_what_is_shown_costs_a_sixtieth_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(artifacts, "RENEW_SECONDS", 0.0)
-    page = Calls(lasts=0.05)
-    with on_the_dashboard(page):  # type: ignore[arg-type]
-        time.sleep(0.5)
-    assert page.calls == ["renew", "finish"], "the next is due after three seconds"
+def test_an_update_takes_at_most_a_sixtieth_of_the_run() -> None:
+    assert pause_after(0.001) == 20
+    assert pause_after(2.0) == 120
 
 
-def test_what_cannot_be_shown_costs_no_run() -> None:
+def test_what_cannot_be_shown_fails_no_run() -> None:
     page = Calls(fails=True)
-    with on_the_dashboard(page):  # type: ignore[arg-type]
-        wait_for(lambda: "renew" in page.calls)
+    with kept_updated(page):  # type: ignore[arg-type]
+        wait_for(lambda: "update" in page.calls)
     assert page.calls[-1] == "finish"
 
 
 def test_a_run_that_fails_shows_how_far_it_came_and_one_that_is_cancelled_ends_at_once() -> None:
     page = Calls()
-    with pytest.raises(ValueError, match="broken"), on_the_dashboard(page):  # type: ignore[arg-type]
-        wait_for(lambda: page.calls == ["renew"])
+    with pytest.raises(ValueError, match="broken"), kept_updated(page):  # type: ignore[arg-type]
+        wait_for(lambda: page.calls == ["update"])
         raise ValueError("broken")
-    assert page.calls == ["renew", "renew"]
+    assert page.calls == ["update", "update"]
     page = Calls()
-    with pytest.raises(SystemExit), on_the_dashboard(page):  # type: ignore[arg-type]
-        wait_for(lambda: page.calls == ["renew"])
+    with pytest.raises(SystemExit), kept_updated(page):  # type: ignore[arg-type]
+        wait_for(lambda: page.calls == ["update"])
         raise SystemExit
-    assert page.calls == ["renew"]
+    assert page.calls == ["update"]
 
 
 def test_the_best_model_of_each_method_is_shown(tmp_path: Path) -> None:
@@ -177,8 +175,8 @@ def test_the_best_model_of_each_method_is_shown(tmp_path: Path) -> None:
     train(store, models)
     with_pictures(store, study)
     for number, model in enumerate(models):
-        write_outcome(model, store, "trained", kl_per_latent=[[1.0, 0.5, 0.0]], elbo=-1.0 - number)
-    by_elbo = [one.title for one in portraits(study, store, survey(study, store))]
+        write_row(model, store, "trained", kl_per_latent=[[1.0, 0.5, 0.0]], elbo=-1.0 - number)
+    by_elbo = [one.title for one in traversals(study, store, survey(study, store))]
     assert [title.split(": ")[1] for title in by_elbo] == [
         f"ELBO -1.000 ({models[0].id[:6]})",
         f"ELBO -5.000 ({models[4].id[:6]})",
@@ -189,9 +187,9 @@ def test_the_best_model_of_each_method_is_shown(tmp_path: Path) -> None:
         max((m for m in models if m.method == method), key=lambda m: ranks[m.id])
         for method in ("beta_vae", "factor_vae")
     ]
-    shown = portraits(study, store, survey(study, store))
+    shown = traversals(study, store, survey(study, store))
     assert [one.title[-8:-1].strip("()") for one in shown] == [m.id[:6] for m in best]
-    assert len(shown) <= MOST
+    assert len(shown) <= MAX_PICTURES
 
 
 def test_a_picture_is_small_and_shows_the_first_latents(tmp_path: Path) -> None:
@@ -199,7 +197,7 @@ def test_a_picture_is_small_and_shows_the_first_latents(tmp_path: Path) -> None:
     train(store, models_of(study))
     compared(study, store)
     with_pictures(store, study, latents=10)
-    first, *_ = portraits(study, store, survey(study, store))
+    first, *_ = traversals(study, store, survey(study, store))
     picture = Image.open(io.BytesIO(base64.b64decode(first.uri.partition(",")[2])))
     assert picture.width <= 300
     assert picture.height == round(300 / 90 * 50), "five of ten rows"
@@ -210,19 +208,18 @@ def test_a_damaged_picture_is_left_out(tmp_path: Path) -> None:
     train(store, models_of(study))
     compared(study, store)
     with_pictures(store, study, png=b"no picture")
-    assert portraits(study, store, survey(study, store)) == []
+    assert traversals(study, store, survey(study, store)) == []
 
 
 class Calls:
-    """Notes what is called of it."""
+    """Records which of its methods are called."""
 
-    def __init__(self, lasts: float = 0.0, fails: bool = False) -> None:
+    def __init__(self, fails: bool = False) -> None:
         self.calls: list[str] = []
-        self.lasts, self.fails = lasts, fails
+        self.fails = fails
 
-    def renew(self) -> None:
-        self.calls.append("renew")
-        time.sleep(self.lasts)
+    def update(self) -> None:
+        self.calls.append("update")
         if self.fails:
             raise OSError("the store is gone")
 

@@ -1,4 +1,4 @@
-"""Claims by drivers that are only names here: who gets what, and who may take it back."""
+"""Claims by drivers that are only names here: who gets which claim, and who may release it."""
 
 from __future__ import annotations
 
@@ -8,24 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from infra.drivers.claims import CLAIMS, forget, forget_all, give_back, take
-from infra.drivers.lock import holding
+from infra.drivers.claims import CLAIMS, release, remove_all, remove_driver, take
+from infra.drivers.lock import driver_lock
 from infra.store import Store
+from tests.infra.drivers.test_lock import AsObjectStore
 
 
-class Flags(Store):
-    """A folder that is treated as an object store."""
-
-    def __init__(self, place: Path) -> None:
-        super().__init__(place)
-        self.local = False
-
-    def _temporary(self, final: str) -> str:
-        Path(final).parent.mkdir(parents=True, exist_ok=True)
-        return final
-
-
-@pytest.fixture(params=[Store, Flags])
+@pytest.fixture(params=[Store, AsObjectStore])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     made: Store = request.param(tmp_path)
     return made
@@ -40,35 +29,35 @@ def dead(driver: str) -> bool:
 
 
 def both(action: Callable[[str], bool]) -> list[str]:
-    """Who of two was told True, when both ask at once."""
-    told: list[str] = []
+    """Which of two got True, when both ask at once."""
+    winners: list[str] = []
     threads = [
-        threading.Thread(target=lambda who=who: action(who) and told.append(who)) for who in "ab"
+        threading.Thread(target=lambda who=who: action(who) and winners.append(who)) for who in "ab"
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return told
+    return winners
 
 
-def test_one_has_it_until_it_is_given_back(store):
+def test_one_has_it_until_it_is_released(store):
     assert take(store, "x", "a", alive) and take(store, "x", "a", alive)
     assert not take(store, "x", "b", alive) and take(store, "y", "b", alive)
-    give_back(store, ["x"], "b")  # which never had it
+    release(store, ["x"], "b")  # which never had it
     assert not take(store, "x", "b", alive)
-    give_back(store, ["x"], "a")
-    give_back(store, ["x"], "a")
+    release(store, ["x"], "a")
+    release(store, ["x"], "a")
     assert take(store, "x", "b", alive)
 
 
-def test_a_dead_drivers_claim_is_taken_over_and_not_given_back_by_it(store):
+def test_a_dead_drivers_claim_is_taken_over_and_not_released_by_it(store):
     assert take(store, "x", "a", alive) and take(store, "x", "b", dead)
-    give_back(store, ["x"], "a")
+    release(store, ["x"], "a")
     assert not take(store, "x", "c", alive)
-    give_back(store, ["x"], "b")
+    release(store, ["x"], "b")
     for driver in "abc":
-        forget(store, driver)
+        remove_driver(store, driver)
     assert store.names(CLAIMS) == []
 
 
@@ -82,23 +71,23 @@ def test_of_two_that_find_it_dead_at_once_one_takes_it_over(tmp_path):
             together.wait()
             return driver == "gone"
 
-        told = both(lambda who, name=name, found=found_dead: take(store, name, who, found))
-        assert len(told) == 1
+        winners = both(lambda who, name=name, found=found_dead: take(store, name, who, found))
+        assert len(winners) == 1
         assert not take(store, name, "c", alive)
 
 
-def test_all_are_forgotten(store):
+def test_all_are_removed(store):
     for name in "xyz":
         take(store, name, "a", alive)
-    forget_all(store)
+    remove_all(store)
     assert store.names(CLAIMS) == [] and take(store, "x", "b", alive)
 
 
-def test_a_driver_that_was_forgotten_may_claim_again_and_keeps_what_it_has(store):
+def test_a_driver_that_was_removed_may_claim_again_and_keeps_what_it_has(store):
     assert take(store, "x", "a", alive)
-    forget(store, "a")
+    remove_driver(store, "a")
     assert not take(store, "x", "b", alive) and take(store, "y", "a", alive)
-    give_back(store, ["x", "y"], "a")
+    release(store, ["x", "y"], "a")
     assert take(store, "x", "b", alive) and take(store, "y", "b", alive)
 
 
@@ -108,19 +97,19 @@ def test_an_empty_claim_is_one_whose_writer_died(tmp_path):
     assert take(store, "x", "a", alive)
 
 
-def test_a_flag_that_could_not_be_judged_is_taken_down_with_the_next(tmp_path, monkeypatch):
+def test_a_claim_that_failed_half_way_is_released_with_the_next(tmp_path, monkeypatch):
     """An object store that answers the writing, and not the listing."""
-    flags = Flags(tmp_path)
+    store = AsObjectStore(tmp_path)
 
     def slow_down(*_):
         raise OSError("AWS Error SLOW_DOWN")
 
-    with holding(flags, beat_seconds=60, say=lambda text: None) as holder:
+    with driver_lock(store, sleep=lambda _: None) as lock:
         with monkeypatch.context() as broken:
-            broken.setattr(Flags, "names", slow_down)
+            broken.setattr(AsObjectStore, "names", slow_down)
             with pytest.raises(OSError, match="SLOW_DOWN"):
-                holder.claim("x")
-        assert not take(flags, "x", "other", alive)
-        assert holder.claim("y")
-        holder.release("y")
-        assert take(flags, "x", "other", alive)
+                lock.claim("x")
+        assert not take(store, "x", "other", alive)
+        assert lock.claim("y")
+        lock.release("y")
+        assert take(store, "x", "other", alive)

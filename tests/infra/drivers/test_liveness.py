@@ -1,18 +1,20 @@
-"""Whether a driver is alive, as its record and its process show."""
+"""Whether a driver is alive, as its lock and its record show."""
 
 from __future__ import annotations
 
 import dataclasses
+import errno
+import fcntl
 import os
 import sys
-import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from infra.drivers.liveness import DRIVERS, Life, Watch, as_bytes, myself
+from infra.drivers.liveness import Driver, DriverWatch, Life, lock_file, this_driver
 from infra.store import Store
-from tests.infra.drivers.test_lock import BEAT, foreign
+from tests.infra.drivers.records import BEAT, Clock, foreign, write_record
 
 
 @pytest.fixture
@@ -20,65 +22,88 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "store")
 
 
-def test_a_pid_that_is_used_again_is_not_taken_for_the_driver(store):
-    me = myself("0" * 32)
-    for changes, dead in (({}, False), ({"ticks": me.ticks + 1}, True), ({"pid": 2**22}, True)):
-        store.write_bytes(as_bytes(dataclasses.replace(me, **changes)), DRIVERS, f"{me.id}.json")
-        assert Watch(store, "me", BEAT).is_dead(me.id) is dead, changes
+def watch(store: Store, clock: Clock | None = None) -> DriverWatch:
+    return DriverWatch(store, "me", BEAT, (clock or Clock()).now)
 
 
-@pytest.mark.parametrize("other", ["host", "boot", "pids"])
-def test_a_pid_says_nothing_on_another_machine_or_in_another_container(store, other):
-    """The same pid with the same start may be there, and be another process."""
-    me = myself("0" * 32)
-    store.write_bytes(as_bytes(dataclasses.replace(me, **{other: "x"})), DRIVERS, f"{me.id}.json")
-    assert Watch(store, "me", BEAT).life(me.id) is Life.UNKNOWN
-    gone = dataclasses.replace(me, pid=2**22, **{other: "x"})
-    store.write_bytes(as_bytes(gone), DRIVERS, f"{me.id}.json")
-    assert Watch(store, "me", BEAT).life(me.id) is Life.UNKNOWN
+def driver_here(store: Store, **changes: Any) -> Driver:
+    driver = dataclasses.replace(this_driver("0" * 32), **{"locked": True, **changes})
+    write_record(store, driver)
+    return driver
 
 
-def test_where_we_slept_ourselves_nobody_is_found_dead(store, monkeypatch):
-    """A machine that sleeps takes its neighbours with it; then one look is not enough."""
-    one, watch = foreign(store), Watch(store, "me", 10.0)
-    now = [100.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    assert watch.life(one.id) is Life.UNKNOWN
-    now[0] += 3600
-    assert watch.life(one.id) is Life.UNKNOWN
+def test_a_driver_of_this_machine_is_alive_while_it_holds_its_lock(store):
+    driver = driver_here(store, pid=2**22)  # the process id is not looked at
+    with store.locked(*lock_file(driver.id)) as locked:
+        assert locked and watch(store).drivers()[Life.ALIVE] == [driver]
+        assert watch(store).seconds_since_heartbeat(driver) == 0
+    assert watch(store).is_dead(driver.id)
+    store.remove(*lock_file(driver.id))
+    assert watch(store).is_dead(driver.id)
+
+
+@pytest.mark.parametrize("changes", [{"host": "another"}, {"locked": False}])
+def test_elsewhere_or_without_locks_it_is_judged_by_its_heartbeats(store, changes):
+    """In a container with another host name, on another machine, on a drive without locks."""
+    driver, clock = driver_here(store, **changes), Clock()
+    watching = watch(store, clock)
+    assert watching.life(driver.id) is Life.UNKNOWN
+    write_record(store, dataclasses.replace(driver, beat=2))
+    assert watching.life(driver.id) is Life.ALIVE
+    for _ in range(3):
+        clock.sleep(BEAT)
+        life = watching.life(driver.id)
+    assert life is Life.DEAD
+
+
+def test_a_lock_that_cannot_be_asked_for_says_nothing(store, monkeypatch):
+    driver = driver_here(store)
+    store.write_bytes(b"", *lock_file(driver.id))
+
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    assert watch(store).life(driver.id) is Life.UNKNOWN
+
+
+def test_while_we_were_suspended_nobody_dies(store):
+    """A machine that sleeps may share that with the others; one look is not enough then."""
+    driver, clock = foreign(store), Clock()
+    watching = watch(store, clock)
+    assert watching.life(driver.id) is Life.UNKNOWN
+    clock.sleep(3600)
+    assert watching.life(driver.id) is Life.UNKNOWN
     for _ in range(2):
-        now[0] += 10
-        found = watch.life(one.id)
-    assert found is Life.DEAD
+        clock.sleep(BEAT)
+        life = watching.life(driver.id)
+    assert life is Life.DEAD
 
 
-def test_a_record_written_once_more_after_it_was_given_up_does_not_count(store):
-    one, watch = foreign(store), Watch(store, "me", BEAT)
-    watch.look()
-    watch.bury(one)
+def test_a_record_that_is_written_once_more_after_it_was_removed_does_not_count(store):
+    driver, watching = foreign(store), watch(store)
+    watching.drivers()
+    watching.remove(driver)
     foreign(store, beat=99)
-    assert watch.look()[Life.DEAD] == [one] and watch.is_dead(one.id)
+    assert watching.drivers()[Life.DEAD] == [driver] and watching.is_dead(driver.id)
 
 
 def test_a_key_in_a_command_is_not_written_down(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["tolstoy", "run", "--store", "s3://id:secret@bucket/x"])
-    assert "s3://bucket/x" in myself("me").command and "secret" not in myself("me").command
+    command = this_driver("me").command
+    assert "s3://bucket/x" in command and "secret" not in command
 
 
 def test_a_record_says_who_works_there(store):
-    me = myself("0" * 32)
+    me = driver_here(store)
     assert str(me).endswith(f" pid {os.getpid()}") and me.host in str(me) and me.started[:2] == "20"
-    store.write_bytes(as_bytes(me), DRIVERS, f"{me.id}.json")
-    assert Watch(store, "me", BEAT).look()[Life.ALIVE] == [me]
-    assert Watch(store, me.id, BEAT).look()[Life.ALIVE] == []
+    with store.locked(*lock_file(me.id)):
+        assert watch(store).drivers()[Life.ALIVE] == [me]
+        assert DriverWatch(store, me.id, BEAT).drivers()[Life.ALIVE] == []
 
 
-def test_without_proc_a_driver_is_judged_by_its_beats(store, monkeypatch):
-    """As on macOS, which has neither a boot's id nor /proc."""
-    monkeypatch.setattr("infra.drivers.liveness.BOOT", Path("/nowhere"))
-    me = myself("0" * 32)
-    store.write_bytes(as_bytes(me), DRIVERS, f"{me.id}.json")
-    watch = Watch(store, "me", BEAT)
-    assert watch.life(me.id) is Life.UNKNOWN
-    store.write_bytes(as_bytes(dataclasses.replace(me, beat=2)), DRIVERS, f"{me.id}.json")
-    assert watch.life(me.id) is Life.ALIVE
+def test_a_record_of_an_older_version_is_read(store):
+    """Version 1 wrote boot, pids and ticks, and held no lock."""
+    old = b'{"id": "a", "host": "h", "boot": "b", "pids": "p", "pid": 7, "ticks": 9, "beat": 3}'
+    store.write_bytes(old, "drivers", "a.json")
+    assert watch(store).drivers()[Life.UNKNOWN] == [Driver("a", host="h", pid=7, beat=3)]

@@ -78,7 +78,7 @@ def test_size_of_importance_does_not_matter(size):
 
 
 def test_negative_importance_is_refused():
-    with pytest.raises(ValueError, match=r"importance: found -1\.0; numbers from 0"):
+    with pytest.raises(ValueError, match=r"importance: found -1\.0; accepted: numbers from 0"):
         disentanglement([[1.0, -1.0]])
 
 

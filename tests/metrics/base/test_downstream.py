@@ -239,7 +239,7 @@ def test_a_table_is_missed_by_name(metric):
     inputs = both_tables(20)
     with pytest.raises(ValueError, match="test_codes or test_factors is None"):
         metric.evaluate(replace(inputs, test_codes=None), np.random.default_rng(0))
-    with pytest.raises(ValueError, match="test_factors: found 1 columns; 2"):
+    with pytest.raises(ValueError, match="test_factors: found 1 columns; accepted: 2"):
         metric.evaluate(
             replace(inputs, test_factors=inputs.test_factors[:, :1]), np.random.default_rng(0)
         )

@@ -1,7 +1,9 @@
+import pickle
+
 import numpy as np
 import pytest
 
-from metrics.base.arrays import check
+from metrics.base.arrays import BadArray, check
 from metrics.base.inputs import Inputs
 
 CODES = np.arange(12.0).reshape(6, 2)
@@ -27,21 +29,37 @@ def hole(value):
     return codes
 
 
+def test_an_error_has_fields_and_travels_between_processes():
+    with pytest.raises(BadArray) as caught:
+        check(CODES, FACTORS[:3])
+    for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
+        assert (error.field, error.found, error.accepted) == ("factors", "3 rows", "6, as codes")
+        assert str(error) == "factors: found 3 rows; accepted: 6, as codes"
+
+
 @pytest.mark.parametrize(
     ("codes", "factors", "message"),
     [
-        (CODES[0], FACTORS, r"codes: found shape \(2,\); \(rows, columns\)"),
-        (CODES[:0], FACTORS[:0], r"codes: found shape \(0, 2\); .*none of them 0"),
+        (CODES[0], FACTORS, r"codes: found shape \(2,\); accepted: \(rows, columns\)"),
+        (CODES[:0], FACTORS[:0], r"codes: found shape \(0, 2\); accepted: .*none of them 0"),
         (CODES[:, :0], FACTORS, r"codes: found shape \(6, 0\)"),
-        (CODES.astype(complex), FACTORS, "codes: found complex128; real numbers"),
-        (CODES.astype(str), FACTORS, "codes: found <U32; real numbers"),
-        (hole(np.nan), FACTORS, "codes: row 4, column 1 holds nan; finite numbers"),
-        (hole(-np.inf), FACTORS, "codes: row 4, column 1 holds -inf"),
-        (hole(1e200), FACTORS, r"codes: row 4, column 1 holds 1e\+200; .* below 1e\+150"),
-        (hole(np.nan).astype(np.float32), FACTORS, "codes: row 4, column 1 holds nan"),
-        (CODES, FACTORS[:, 0], r"factors: found shape \(6,\); \(rows, factors\)"),
-        (CODES, FACTORS[:5], "factors: found 5 rows; 6, as codes,"),
-        (CODES, FACTORS * 1.0, r"factors: found float64; integers .* np.unique\(.*np.digitize"),
+        (CODES.astype(complex), FACTORS, "codes: found complex128; accepted: real numbers"),
+        (CODES.astype(str), FACTORS, "codes: found <U32; accepted: real numbers"),
+        (hole(np.nan), FACTORS, "codes: found nan in row 4, column 1; accepted: finite numbers"),
+        (hole(-np.inf), FACTORS, "codes: found -inf in row 4, column 1"),
+        (
+            hole(1e200),
+            FACTORS,
+            r"codes: found 1e\+200 in row 4, column 1; .* below 1e\+150",
+        ),
+        (hole(np.nan).astype(np.float32), FACTORS, "codes: found nan in row 4, column 1"),
+        (CODES, FACTORS[:, 0], r"factors: found shape \(6,\); accepted: \(rows, factors\)"),
+        (CODES, FACTORS[:5], "factors: found 5 rows; accepted: 6, as codes"),
+        (
+            CODES,
+            FACTORS * 1.0,
+            r"factors: found float64; accepted: integers .* np.unique\(.*np.digitize",
+        ),
     ],
 )
 def test_bad_arrays_are_named_in_one_line(codes, factors, message):

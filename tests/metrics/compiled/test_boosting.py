@@ -250,10 +250,18 @@ def test_huge_and_tiny_values_are_as_in_scikit_learn(scale):
 @pytest.mark.parametrize(
     ("codes", "target", "message"),
     [
-        (np.zeros((3, 2)), [1, 1, 1], "y: found shape (3,) with 1 different values; (3,) with 2"),
+        (
+            np.zeros((3, 2)),
+            [1, 1, 1],
+            "y: found shape (3,) with 1 different values; accepted:",
+        ),
         (np.zeros((3, 2)), [0, 1], "y: found shape (2,)"),
-        (np.full((3, 2), 1e39), [0, 1, 1], "X: found 1e+39 in size; 3.40282e+38 is accepted"),
-        (np.full((3, 2), np.nan), [0, 1, 1], "X: row 0, column 0 holds nan"),
+        (
+            np.full((3, 2), 1e39),
+            [0, 1, 1],
+            "X: found 1e+39 in size; accepted: numbers to 3.40282e+38 in size",
+        ),
+        (np.full((3, 2), np.nan), [0, 1, 1], "X: found nan in row 0, column 0"),
         (np.zeros(3), [0, 1, 1], "X: found shape (3,)"),
     ],
 )

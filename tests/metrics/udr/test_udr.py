@@ -397,15 +397,18 @@ def test_any_table_has_scores(seed, similarity):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"codes": np.zeros((3, 4))}, r"codes: found shape \(3, 4\); \(models, rows, latents\)"),
-        ({"codes": np.full((2, 3, 1), np.inf)}, "codes: model 0, row 0, latent 0 holds inf"),
-        ({"codes": np.full((2, 3, 1), np.nan)}, "codes: model 0, row 0, latent 0 holds nan"),
-        ({"kl": np.zeros((2, 3))}, r"kl: found shape \(2, 3\); \(2, 4\) is accepted"),
-        ({"kl": np.full((2, 4), np.nan)}, "kl: model 0, latent 0 holds nan"),
-        ({"similarity": "spearmann"}, "similarity: found 'spearmann'; lasso, lasso_cv, spearman"),
+        (
+            {"codes": np.zeros((3, 4))},
+            r"codes: found shape \(3, 4\); accepted: \(models, rows, latents\)",
+        ),
+        ({"codes": np.full((2, 3, 1), np.inf)}, "codes: found inf in model 0, row 0, latent 0"),
+        ({"codes": np.full((2, 3, 1), np.nan)}, "codes: found nan in model 0, row 0, latent 0"),
+        ({"kl": np.zeros((2, 3))}, r"kl: found shape \(2, 3\); accepted: \(2, 4\)"),
+        ({"kl": np.full((2, 4), np.nan)}, "kl: found nan in model 0, latent 0"),
+        ({"similarity": "spearmann"}, "similarity: found 'spearmann'; accepted: lasso, lasso_cv"),
         (
             {"codes": np.zeros((2, 4, 3)), "similarity": "lasso_cv"},
-            "codes: found 4 rows; at least 5, one for each fold, are accepted",
+            "codes: found 4 rows; accepted: at least 5, one for each fold",
         ),
     ],
 )
@@ -418,16 +421,20 @@ def test_bad_arguments_are_refused(arguments, message):
 def test_comparisons_that_do_not_fit_are_refused():
     codes = RNG(0).normal(size=(2, 10, 4))
     a, b, flags = prepare(codes, "lasso"), prepare(codes, "spearman"), np.ones((2, 4), dtype=bool)
-    with pytest.raises(ValueError, match="targets: found latents prepared for spearman; for lasso"):
+    with pytest.raises(ValueError, match=r"targets: found latents .* spearman; accepted: .* lasso"):
         compare(a, b, flags, flags)
     fewer = prepare(codes[:, :9], "lasso")
-    with pytest.raises(ValueError, match="targets: found 9 points; 10, as the regressors, are"):
+    with pytest.raises(
+        ValueError, match="targets: found 9 points; accepted: 10, as the regressors"
+    ):
         compare_both(a, fewer, flags, flags)
-    with pytest.raises(ValueError, match=r"informative: found bool of shape \(2, 3\); booleans"):
+    with pytest.raises(
+        ValueError, match=r"informative: found bool of shape \(2, 3\); accepted: booleans"
+    ):
         compare(a, a, flags, flags[:, :3])
     with pytest.raises(ValueError, match="informative: found float64"):
         compare(a, a, flags.astype(float), flags)
-    with pytest.raises(ValueError, match="codes_j: found 9 rows; 10, as codes_i, are accepted"):
+    with pytest.raises(ValueError, match="codes_j: found 9 rows; accepted: 10, as codes_i"):
         similarity_matrix(codes[0], codes[1, :9])
 
 
@@ -484,10 +491,13 @@ def test_draws_depend_on_the_stream_alone():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"pair_scores": np.zeros((5, 4))}, r"pair_scores: found shape \(5, 4\); \(5, 5\)"),
+        (
+            {"pair_scores": np.zeros((5, 4))},
+            r"pair_scores: found shape \(5, 4\); accepted: \(5, 5\)",
+        ),
         ({"collapsed": np.zeros(5)}, "collapsed: found float64"),
         ({"collapsed": np.bool_(True)}, r"collapsed: found bool of shape \(\)"),
-        ({"p": 0}, "p: found 0; 1 or more"),
+        ({"p": 0}, "p: found 0; accepted: 1 or more"),
     ],
 )
 def test_bad_pools_are_refused(change, message):

@@ -18,6 +18,7 @@ from PIL import Image
 
 from infra.store import Store, merged_key
 from infra.tables import KEYS, schema
+from tasks.study.spec import DataChoice, Study
 
 LATENTS = 10
 
@@ -43,21 +44,28 @@ class Grid:
     curves: bool = True
     pictures: bool = True
 
-    def study(self) -> dict[str, Any]:
-        """As tasks.study.spec.Study dumps itself."""
-        return {
-            "name": self.name,
-            "about": self.about,
-            "data": [{"name": name, "source": "redrawn"} for name in self.data],
-            "methods": {method: list(swept) for method, swept in self.methods.items()},
-            "seeds": self.seeds,
-            "architecture": "paper",
-            "latents": LATENTS,
-            "probe": 1000,
-            "training": {"steps": self.steps, "batch_size": 64, "learning_rate": 1e-4},
-            "metrics": {"names": list(self.metrics), "points": 1000},
-            "udr": {"similarities": ["lasso"], "pools": list(self.pools), "kl_threshold": 0.01},
-        }
+    def study(self) -> Study:
+        """The study that made it; names that no study may have are put in unchecked."""
+        study = Study(
+            name="synthetic",
+            about=self.about,
+            data=("dsprites",),
+            methods={"beta_vae": (1.0,)},
+            seeds=self.seeds,
+            latents=LATENTS,
+            probe=1000,
+            training={"steps": self.steps},
+            metrics={"points": 1000},
+            udr={"pools": self.pools},
+        )
+        return study.model_copy(
+            update={
+                "name": self.name,
+                "data": tuple(DataChoice.model_construct(name=name) for name in self.data),
+                "methods": {method: tuple(swept) for method, swept in self.methods.items()},
+                "metrics": study.metrics.model_copy(update={"names": self.metrics}),
+            }
+        )
 
 
 def fill(store: Store, grid: Grid) -> None:
@@ -234,6 +242,25 @@ def _blobs(rows: int, columns: int, channels: int, dead: tuple[bool, ...]) -> by
 def _write(store: Store, table: str, key: str, rows: list[dict[str, Any]]) -> None:
     names = [column.name for column in schema(table)]
     store.write_part(table, key, {name: [row[name] for row in rows] for name in names})
+
+
+def blank_column(store: Store, table: str, column: str, value: object) -> None:
+    """Put one value into a column of all rows of a table."""
+    for part in store.parts(table):
+        rows = store.read(table, keys=[part])
+        place = rows.schema.get_field_index(column)
+        field = rows.schema.field(place)
+        values = pa.array([value] * rows.num_rows, field.type)
+        store.write_part(table, part, rows.set_column(place, field, values))
+
+
+def without(*tables: str) -> Callable[[Store], None]:
+    def remove(store: Store) -> None:
+        for table in tables:
+            for part in store.parts(table):
+                store.remove_part(table, part)
+
+    return remove
 
 
 MakeStore = Callable[[Grid], Store]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -82,3 +83,31 @@ class Page(HTMLParser):
     @property
     def balanced(self) -> bool:
         return not self._open
+
+
+NO_NUMBER = re.compile(r"\b(nan|none|null|inf|infinity)\b", re.IGNORECASE)
+SENTENCES = (
+    "None: every model",
+    "none stand here",
+    "none worth printing",
+    "none of its",
+)
+
+
+def checked(path: str) -> Page:
+    """The page, once it holds no number that is none."""
+    page = Page.at(path)
+    words = page.everything_readable
+    for sentence in SENTENCES:
+        words = words.replace(sentence, "")
+    assert not [words[max(0, f.start() - 50) : f.end() + 50] for f in NO_NUMBER.finditer(words)]
+    assert page.balanced
+    return page
+
+
+def section(html: str, name: str) -> str:
+    """The words of a section."""
+    match = re.search(rf'<section id="{name}">.*?</section>', html, re.DOTALL)
+    assert match, name
+    text = re.sub(r"<svg.*?</svg>|<[^>]+>", " ", match[0], flags=re.DOTALL)
+    return re.sub(r"\s+", " ", unescape(text))

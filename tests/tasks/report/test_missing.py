@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from infra.store import Store
 from tasks.report.page import write_report
-from tests.tasks.report.conftest import Grid, MakeStore
-from tests.tasks.report.parsed import Page
+from tests.tasks.report.conftest import Grid, MakeStore, blank_column, without
+from tests.tasks.report.parsed import checked
 
 SMALL = Grid(data=("dsprites",), seeds=2)
 EVERY = {
@@ -22,45 +19,6 @@ EVERY = {
     for strength in strengths
     for seed in range(SMALL.seeds)
 }
-
-
-NO_NUMBER = re.compile(r"\b(nan|none|null|inf|infinity)\b", re.IGNORECASE)
-SENTENCES = (
-    "None: every model",
-    "none stand here",
-    "none worth printing",
-    "none of its",
-    "none named",
-)
-
-
-def checked(path: str) -> Page:
-    """The page, once it holds no number that is none."""
-    page = Page.at(path)
-    words = page.everything_readable
-    for sentence in SENTENCES:
-        words = words.replace(sentence, "")
-    assert not [words[max(0, f.start() - 50) : f.end() + 50] for f in NO_NUMBER.finditer(words)]
-    assert page.balanced
-    return page
-
-
-def blank_column(store: Store, table: str, column: str, value: object) -> None:
-    for part in store.parts(table):
-        rows = store.read(table, keys=[part])
-        place = rows.schema.get_field_index(column)
-        field = rows.schema.field(place)
-        values = pa.array([value] * rows.num_rows, field.type)
-        store.write_part(table, part, rows.set_column(place, field, values))
-
-
-def without(*tables: str) -> Callable[[Store], None]:
-    def remove(store: Store) -> None:
-        for table in tables:
-            for part in store.parts(table):
-                store.remove_part(table, part)
-
-    return remove
 
 
 CASES: dict[str, tuple[Grid, Callable[[Store], object], tuple[str, ...]]] = {
@@ -164,11 +122,11 @@ def test_a_complete_study_says_none_of_it(make_store: MakeStore) -> None:
             assert sentence == "Best by UDR" or sentence not in text
 
 
-@pytest.mark.parametrize("study", [{}, {"name": "bare", "data": [], "methods": {}, "seeds": ()}])
-def test_an_empty_study_has_a_page(make_store: MakeStore, study: dict[str, Any]) -> None:
-    page = checked(write_report(make_store(Grid(data=())), study))
-    assert "0 trained of 0" in page.text
-    assert "The study names no methods, and no model has been run." in page.text
+def test_a_store_without_models_has_a_page(make_store: MakeStore) -> None:
+    page = checked(write_report(make_store(Grid(data=())), Grid().study()))
+    assert "0 trained of 16" in page.text
+    assert "No model has been run yet." in page.text
+    assert "No model has been trained to its end yet" in page.text
 
 
 def test_one_ranked_model_is_neither_best_nor_worst(make_store: MakeStore) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-import json
 import re
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from PIL import Image
 from infra.store import Store
 from tasks.citations import PAPERS
 from tasks.report.page import write_report
-from tasks.report.words import number
+from tasks.words import number
 from tests.tasks.report.conftest import Grid, MakeStore, fill
 from tests.tasks.report.parsed import Page
 
@@ -232,12 +231,13 @@ def test_a_crowd_is_shown_as_cells(make_store: MakeStore) -> None:
 
 def test_it_needs_no_torch(store: Store) -> None:
     code = (
-        "import sys, json; from infra.store import Store; from tasks.report.page import "
-        "write_report; store = Store(sys.argv[1]); write_report(store, json.loads(sys.argv[2])); "
+        "import sys; from infra.store import Store; from tasks.report.page import write_report; "
+        "from tasks.study.spec import Study; "
+        "write_report(Store(sys.argv[1]), Study.model_validate_json(sys.argv[2])); "
         "print(sorted({m.partition('.')[0] for m in sys.modules} & {'torch', 'ray', 'prefect', "
         "'pytorch_lightning', 'pandas'}), 'matplotlib.pyplot' in sys.modules)"
     )
-    arguments = [sys.executable, "-c", code, store.uri, json.dumps(GRID.study())]
+    arguments = [sys.executable, "-c", code, store.uri, GRID.study().model_dump_json()]
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == "['pandas'] False"
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from flows import worker
 from flows.driver import StudyRun
-from flows.work import Work, compare
 from infra.store import Store
-from tasks.study.groups import all_stands, groups_of
+from tasks.study.groups import all_ranked, groups_of
 from tasks.study.spec import Study
 from tasks.study.survey import survey
 from tests.flows.trained import Inline, compared, made_up, models_of, train
@@ -30,7 +31,7 @@ def with_udr(study: Study, **changes: Any) -> Study:
 
 
 def stands(study: Study, store: Store) -> bool:
-    return all_stands(study, store, survey(study, store))
+    return all_ranked(study, store, survey(study, store))
 
 
 def times(store: Store, table: str = "pairs") -> dict[str, int]:
@@ -93,7 +94,7 @@ def test_asking_whether_all_stands_opens_a_file_per_group(
     monkeypatch.setattr(
         Store, "read_bytes", lambda self, *names: (opened.append(names), real(self, *names))[1]
     )
-    assert all_stands(study, store, found)
+    assert all_ranked(study, store, found)
     assert opened == [("tables", "ranks", f"{group}.parquet") for group in GROUPS]
 
 
@@ -124,7 +125,7 @@ def test_pools_and_similarities_may_come_and_go(full: tuple[Study, Store]) -> No
     compared(study, store, workers)
     assert stands(study, store) and store.parts("ranks") == GROUPS
     assert ranked(store) == narrow
-    assert [call[2].cells for call in workers.called] == [(), ()], "only ranked, from what stood"
+    assert workers.functions == ["rank", "rank"], "the pairs were there"
 
 
 def old_layout(study: Study, store: Store) -> None:
@@ -154,12 +155,13 @@ def test_what_is_older_goes_only_when_all_that_is_newer_stands(
     study, store = full
     old_layout(study, store)
 
-    def fails(group: str, *rest: Any) -> str:
+    def fails(uri: str, study: Study, group: str, *rest: Any) -> list[str]:
         if group == GROUPS[1]:
             raise MemoryError("out of\nmemory")
-        return compare(group, *rest)
+        return worker.compare(uri, study, group, *rest)
 
-    sweep = StudyRun(study, store, survey(study, store), Work(compare=fails))
+    calls = SimpleNamespace(**{**vars(worker), "compare": fails})
+    sweep = StudyRun(study, store, survey(study, store), calls=calls)
     for group in sweep.groups:
         sweep.compare(Inline(), group)  # type: ignore[arg-type]
     assert sweep.progress.troubles == ["dsprites-factor_vae is not compared: MemoryError: memory"]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.study.model import Model
-from tasks.study.pair_parts import NOTHING, PairPart, chosen_seeds, held, tiles, wanted_parts
+from tasks.study.pair_parts import NO_MODELS, PairPart, chosen_seeds, models_in, tiles, wanted_parts
 from tasks.study.spec import Udr
 
 FIRST = Model(
@@ -112,14 +112,22 @@ def test_what_is_held_and_what_is_missing_are_the_part(one, other, within):
 def test_a_part_says_what_it_holds():
     part = wanted_parts(grid(), Udr())[1]
     said = part.made_from(0.01)
-    assert held(said, 0.01) == tuple(frozenset(m.id for m in s) for s in (part.one, part.other))
-    assert part.missing(held(said, 0.01)) == []
-    assert held(said, 0.02) == held("", 0.01) == held("3fa9", 0.01) == held("[]", 0.01) == NOTHING
-    assert part.missing(NOTHING) == [(part.one, part.other)]
+    assert models_in(said, 0.01) == tuple(
+        frozenset(m.id for m in s) for s in (part.one, part.other)
+    )
+    assert part.missing(models_in(said, 0.01)) == []
+    assert (
+        models_in(said, 0.02)
+        == models_in("", 0.01)
+        == models_in("3fa9", 0.01)
+        == models_in("[]", 0.01)
+        == NO_MODELS
+    )
+    assert part.missing(NO_MODELS) == [(part.one, part.other)]
     smaller = part.without([part.one[0].id])
     assert (len(smaller.one), len(smaller.other)) == (2, 3)
-    assert smaller.missing(held(said, 0.01)) == []
-    assert part.missing(held(smaller.made_from(0.01), 0.01)) == [(part.one[:1], part.other)]
+    assert smaller.missing(models_in(said, 0.01)) == []
+    assert part.missing(models_in(smaller.made_from(0.01), 0.01)) == [(part.one[:1], part.other)]
 
 
 @pytest.mark.parametrize("most", [1, 150, 400, 10**6])

@@ -1,0 +1,86 @@
+"""Opening a study in its store: settle it, lock the store, and read once what is done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from infra.drivers.lock import DriverLock, driver_lock, remove_dead_drivers
+from infra.errors import WrongInput
+from infra.store import Store
+from tasks.study.groups import is_finished
+from tasks.study.sources import ShowProgress, no_progress
+from tasks.study.spec import Study
+from tasks.study.stored import STUDY_FILE, check_store, forget, settled_study, stored_study
+from tasks.study.survey import CellState, survey
+
+
+class OpenStudy:
+    """A study as its store has it, and the state of its cells when it was opened.
+
+    `lock` is none where all was done before. (No dataclass: Prefect would look inside.)
+    """
+
+    def __init__(
+        self,
+        study: Study,
+        store: Store,
+        states: Sequence[CellState],
+        finished: bool,
+        lock: DriverLock | None = None,
+        retried: int = 0,
+    ) -> None:
+        self.study, self.store, self.states = study, store, states
+        self.finished, self.lock = finished, lock
+        self.retried = retried  # models whose rows were dropped, to be trained again
+
+
+@contextmanager
+def open_study(
+    study: Study,
+    store: Store,
+    retry: set[str],
+    join: bool = False,
+    show: ShowProgress = no_progress,
+) -> Iterator[OpenStudy]:
+    """Open the study in its store, until the block ends."""
+    study = settled_study(study, store, show)
+    new = check_store(study, store)
+    store.prepare()
+    states = None
+    if not new and not retry:
+        states = survey(study, store)
+        if is_finished(study, store, states):
+            if remove_dead_drivers(store):
+                from flows.dashboard.crashed_runs import close_all_runs
+
+                close_all_runs(store)
+            yield OpenStudy(study, store, states, finished=True)
+            return
+    with driver_lock(store, join) as lock:
+        if retry and not lock.alone:
+            raise WrongInput("--retry", "another driver on this store", "a store that has no other")
+        if not lock.alone and (changed := _changed(study, store)):
+            accepted = f"that of the run that works there, in {store}/{STUDY_FILE}"
+            raise WrongInput("SPEC", f"with --join, one with other {changed}", accepted)
+        if check_store(study, store):
+            store.write_json(study.model_dump(mode="json"), STUDY_FILE)
+        retried = forget(study, store, retry) if retry else 0
+        finished = False
+        if states is None:
+            states = survey(study, store)
+            finished = is_finished(study, store, states)
+        yield OpenStudy(study, store, states, finished, lock, retried)
+
+
+def _changed(study: Study, store: Store) -> str:
+    """What differs between the study and the store's: drivers that share a store must agree."""
+    if not store.exists(STUDY_FILE):
+        return ""
+    older = stored_study(store)
+    parts = {
+        "models": (study.cells(), older.cells()),
+        "metrics": (study.metrics.names, older.metrics.names),
+        "udr": (study.udr, older.udr),
+    }
+    return ", ".join(name for name, (ours, stored) in parts.items() if ours != stored)

@@ -1,0 +1,65 @@
+"""What Ray calls on a worker: one function per stage, each told a store, a study and a model.
+
+The time limit starts before the task is imported: imports can hang too, on a drive that does not
+answer. And so the driver never imports torch.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+
+from infra.store import Store
+from infra.time_limit import ended_after
+from tasks.log import comparison_log, model_log
+from tasks.study.model import Model
+from tasks.study.spec import Study
+
+
+def train(uri: str, study: Study, model: Model) -> str:
+    """Returns the model's status."""
+    store = Store(uri)
+    with _limited(store, model, study.training.minutes_per_model):
+        from tasks.train import train_model
+
+        return train_model(store, study, model)
+
+
+def score(uri: str, study: Study, model: Model) -> str:
+    store = Store(uri)
+    with _limited(store, model, study.metrics.minutes_per_model):
+        from tasks.score import score_model
+
+        return score_model(store, study, model)
+
+
+def compare(
+    uri: str, study: Study, group: str, models: list[Model], cells: list[tuple[str, str]]
+) -> list[str]:
+    """Compare the models of these pairs of cells; ids of unreadable representations."""
+    store = Store(uri)
+    with _limited_comparison(store, study, group, f"comparing {len(models)} models"):
+        from tasks.compare import compare_tile
+
+        return compare_tile(store, study, models, cells)
+
+
+def rank(uri: str, study: Study, group: str, models: list[Model]) -> None:
+    """Write the rankings of a group, all of whose pairs are in the store."""
+    store = Store(uri)
+    with _limited_comparison(store, study, group, f"ranking {len(models)} models"):
+        from tasks.rank import rank_models
+
+        rank_models(store, study, group, models)
+
+
+def _limited(store: Store, model: Model, minutes: float | None) -> AbstractContextManager[None]:
+    return ended_after(minutes, model_log(store, model.id).end)
+
+
+def _limited_comparison(
+    store: Store, study: Study, group: str, begins: str
+) -> AbstractContextManager[None]:
+    log, minutes = comparison_log(store, group), study.running.minutes_per_comparison
+    if minutes is not None:  # so that an older try's last line is not taken for this one's
+        log.add(begins)
+    return ended_after(minutes, log.end)

@@ -1,0 +1,43 @@
+"""Files on this machine that appear whole or not at all, and those that a command makes new."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from infra.errors import WrongInput
+
+
+@contextmanager
+def written_whole(path: Path, partial: Path | None = None) -> Iterator[Path]:
+    """Yields where to write; afterwards that file is renamed to `path`, or removed on an error.
+
+    `partial` is the name until then. By default it keeps the extension, by which some writers
+    choose a format.
+    """
+    partial = partial or path.with_name(f".{path.stem}.{os.getpid()}.partial{path.suffix}")
+    try:
+        yield partial
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def new_file(path: Path, option: str) -> Path:
+    """The path, if nothing is there yet; otherwise the one-line error of a command's option."""
+    if path.exists():
+        raise WrongInput(option, str(path), "a file that does not exist yet")
+    return path
+
+
+@contextmanager
+def writing_new(path: Path, option: str) -> Iterator[Path]:
+    """Like `written_whole`, for a new file; what the disk refuses is an error of the option."""
+    try:
+        with written_whole(new_file(path, option)) as partial:
+            yield partial
+    except OSError as error:
+        found = f"{path} ({error.strerror or error})"
+        raise WrongInput(option, found, "a place with room to write") from None

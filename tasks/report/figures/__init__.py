@@ -1,0 +1,1 @@
+"""How the report draws: each module one kind of figure, as inline SVG."""

@@ -1,0 +1,168 @@
+"""Axes of a known size in CSS pixels, and figures as small inline SVGs in the page's colours.
+
+Scales are a few lines and words, not matplotlib's ticks: a tick is five artists, and a page of a
+large study with 250 figures would spend most of its time on them. Labels stand at fixed distances
+in pixels, where they have room whatever font the page has.
+
+In the SVG, text stays text: it is as large, selectable and searchable as the page's own. Colours
+become CSS variables, so one picture serves the light and the dark page.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib as mpl
+import pandas as pd
+from markupsafe import Markup
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from tasks.report.figures import colours
+
+Limits = tuple[float, float]
+DPI = 72  # the unit of matplotlib's SVG: one dot is one CSS pixel
+BETWEEN = 36.0  # px between axes that stand one above the other
+THIRD = 352  # px: a third of the page
+TEXT = 11.5  # px
+STYLE: Any = {
+    "svg.fonttype": "none",
+    "font.size": TEXT,
+    "text.color": colours.INK,
+    "lines.solid_capstyle": "butt",
+    "path.simplify": False,
+}
+METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """An inline SVG and the width in pixels at which it is meant to be seen."""
+
+    svg: Markup
+    width: int
+
+
+@dataclass(frozen=True)
+class Margins:
+    """Pixels around the axes."""
+
+    left: float = 46.0
+    right: float = 12.0
+    top: float = 8.0
+    bottom: float = 40.0
+
+
+def blank(width: int, height: float, margins: Margins, rows: int = 1) -> tuple[Figure, list[Axes]]:
+    """A figure of so many pixels, with axes one above the other."""
+    figure = Figure(figsize=(width / DPI, height / DPI), dpi=DPI, frameon=False)
+    each = (height - margins.top - margins.bottom - BETWEEN * (rows - 1)) / rows
+    inner = width - margins.left - margins.right
+    axes = []
+    for row in range(rows):
+        base = margins.bottom + (rows - 1 - row) * (each + BETWEEN)
+        box = (margins.left / width, base / height, inner / width, each / height)
+        one = figure.add_axes(box, frameon=False)
+        one.set_xticks([])
+        one.set_yticks([])
+        axes.append(one)
+    return figure, axes
+
+
+def limits(values: pd.Series[float]) -> Limits:
+    """A scale with some air; it starts at 0 where the values come near it."""
+    finite = values.dropna()
+    if finite.empty:
+        return 0.0, 1.0
+    low, high = float(finite.min()), float(finite.max())
+    if 0 < low < 0.5 * high:
+        low = 0.0
+    if low == high:
+        return (0.0, 1.0) if 0 <= low <= 1 else (low - abs(low) / 2, low + abs(low) / 2)
+    air = 0.06 * (high - low)
+    return (low if low == 0.0 else low - air), high + air
+
+
+def y_scale(axes: Axes, scale: Limits) -> None:
+    """Values on the left, each with a line across."""
+    axes.set_ylim(*scale)
+    places = _round_values(scale)
+    left, right = axes.get_xlim()
+    axes.hlines(places, left, right, color=colours.RULE, linewidth=1, zorder=0, clip_on=False)
+    for place in places:
+        label(axes, value_text(place), (left, place), (-8, -0.5), "right", "center")
+
+
+def x_scale(axes: Axes, scale: Limits) -> None:
+    """Values below."""
+    axes.set_xlim(*scale)
+    base = axes.get_ylim()[0]
+    for place in _round_values(scale):
+        label(axes, value_text(place), (place, base), (0, -8), "center", "top")
+
+
+def label(
+    axes: Axes,
+    text: str,
+    at: tuple[float, float],
+    shift: tuple[float, float],
+    across: str,
+    up: str,
+    colour: str = colours.MUTED,
+    turned: bool = False,
+) -> None:
+    """Words at a place of the axes' data, moved by pixels; never read as mathematics."""
+    style: dict[str, Any] = {"ha": across, "va": up, "color": colour}
+    if turned:
+        style |= {"rotation": 90, "rotation_mode": "anchor"}
+    style |= {"textcoords": "offset points", "annotation_clip": False, "parse_math": False}
+    axes.annotate(text, at, shift, **style)
+
+
+def value_text(value: float) -> str:
+    """A round value as short as it can be."""
+    if abs(value) >= 10_000 and value % 100 == 0:
+        return f"{value / 1000:g}k".replace("-", "−")
+    return f"{round(value, 10):,g}".replace("-", "−")
+
+
+def _round_values(scale: Limits) -> Sequence[float]:
+    low, high = scale
+    values = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
+    return [float(value) for value in values if low - 1e-9 <= value <= high + 1e-9]
+
+
+_VARIABLES = colours.variables()
+_CLEANING: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+    (re.compile(r"^.*?(?=<svg)|<metadata>.*?</metadata>|<style.*?</style>", re.DOTALL), ""),
+    (re.compile(r"<!--.*?-->", re.DOTALL), ""),
+    (re.compile(r'(<g) id="[^"]*"'), r"\1"),  # ids that nothing refers to would not be unique
+    (re.compile(r"<g/>|<defs>\s*</defs>"), ""),
+    (re.compile(r' xmlns(:xlink)?="[^"]*"| version="1.1"'), ""),
+    (re.compile(r"font-family: [^;\"]*;? ?"), ""),
+    (re.compile(r' transform="rotate\(-?0 [^)]*\)"'), ""),
+    (re.compile(r"\d+\.\d{3,}(?=[^\d\w])"), lambda found: f"{float(found[0]):.2f}"),
+    (re.compile(r"#[0-9a-f]{6}\b"), lambda found: _css(found[0])),
+    (re.compile(r"\s*\n\s*"), " "),
+    (re.compile(r"> <"), "><"),
+)
+
+
+def _css(colour: str) -> str:
+    return f"var({_VARIABLES[colour]})" if colour in _VARIABLES else colour
+
+
+def inline(figure: Figure, name: str) -> Markup:
+    """The figure as SVG; `name` keeps its inner ids apart from those of other figures."""
+    file = io.StringIO()
+    with mpl.rc_context({**STYLE, "svg.hashsalt": name, "svg.id": None}):
+        figure.savefig(file, format="svg", metadata=METADATA)
+    text = file.getvalue()
+    for pattern, replacement in _CLEANING:
+        text = pattern.sub(replacement, text)
+    return Markup(text.strip())

@@ -1,0 +1,95 @@
+"""One score against another: a point per model, or a cross per cell where there are many.
+
+Each figure is drawn by itself at a size in CSS pixels, and the page lays them out; captions, titles
+and legends are the page's text. matplotlib's objects are used directly, without pyplot's state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from tasks.report.figures.axes import (
+    STYLE,
+    THIRD,
+    Drawing,
+    Limits,
+    Margins,
+    blank,
+    inline,
+    label,
+    x_scale,
+    y_scale,
+)
+from tasks.report.figures.colours import Look
+from tasks.report.frames import groups
+
+Points = NDArray[np.float64]  # (models, 2)
+CROWD = 600  # with more models a scatter shows cells instead
+
+
+def scatter_plot(
+    models: pd.DataFrame,
+    across: str,
+    up: str,
+    scales: tuple[Limits, Limits],
+    across_title: str,
+    looks: Mapping[str, Look],
+    name: str,
+) -> Drawing:
+    """One score against another: methods by colour and marker, strengths by size."""
+    crowd = is_crowd(len(models.dropna(subset=[across, up])))
+    with mpl.rc_context(STYLE):
+        figure, (axes,) = blank(THIRD, 250, Margins())
+        axes.set_ylim(*scales[1])
+        x_scale(axes, scales[0])
+        y_scale(axes, scales[1])
+        label(axes, across_title, (sum(scales[0]) / 2, scales[1][0]), (0, -24), "center", "top")
+        for (method,), rows in groups(models, ["method"]):
+            look = looks[method]
+            cells = _points(rows, across, up)
+            if crowd:
+                cells = _middle_halves(axes, cells, look)
+            for place, cell in enumerate(cells):
+                size = marker_size(place, len(cells))
+                style: dict[str, Any] = {
+                    "color": look.light,
+                    "alpha": 0.8 if crowd else 0.6,
+                    "markersize": size,
+                }
+                axes.plot(*cell.T, look.marker, mew=0, clip_on=False, **style)
+        return Drawing(inline(figure, name), THIRD)
+
+
+def _points(rows: pd.DataFrame, across: str, up: str) -> list[Points]:
+    """The models that have both scores, per strength."""
+    strengths, both = rows["strength"].to_numpy(), rows[[across, up]].to_numpy(dtype=float)
+    complete = np.isfinite(both).all(axis=1)
+    return [both[complete & (strengths == strength)] for strength in np.unique(strengths)]
+
+
+def is_crowd(models: int) -> bool:
+    """Whether so many points would hide each other, so that cells stand for them."""
+    return models > CROWD
+
+
+def _middle_halves(axes: Axes, cells: list[Points], look: Look) -> list[Points]:
+    """A cross per cell, over the middle half of its models in both directions; its medians."""
+    empty = np.full((3, 2), np.nan)
+    quartiles = [np.quantile(c, (0.25, 0.5, 0.75), axis=0) if len(c) else empty for c in cells]
+    across, up = np.transpose(quartiles, (2, 1, 0))  # each (quartiles, cells)
+    style: dict[str, Any] = {"color": look.light, "linewidth": 1, "alpha": 0.45, "clip_on": False}
+    axes.hlines(up[1], across[0], across[2], **style)
+    axes.vlines(across[1], up[0], up[2], **style)
+    return [medians[None] for _, medians, _ in quartiles]
+
+
+def marker_size(place: int, strengths: int) -> float:
+    """From small (the weakest) to large (the strongest), in pixels."""
+    return 4.8 + 4.2 * place / max(strengths - 1, 1)

@@ -1,0 +1,224 @@
+"""What the report answers: one file per question, and one line here.
+
+questions/NAME.py holds QUESTION and answer(results). An answer is a list of sentences, tables,
+figures and pictures in the order in which they are read, and the published numbers that stand
+beside ours. page.py lays out any list of answers; NAME is the anchor of the question on the page.
+
+Conventions:
+- Whatever the store lacks, a question answers, if only by a `missing` sentence that says what.
+- Texts are plain text, which the page escapes, or markupsafe's Markup; labels.py makes it.
+- Numbers are kept next to their texts (Cell.value, Figure.data, Published), so that they can be
+  exported and none is read back from a text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Literal
+
+from markupsafe import Markup
+
+from tasks.citations import PAPERS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tasks.report.figures.axes import Drawing
+    from tasks.report.results import Results
+
+# In the order of the page.
+QUESTIONS = (
+    "run",
+    "failures",
+    "scores",
+    "distributions",
+    "udr",
+    "ranking",
+    "quality",
+    "fewer_comparisons",
+    "strengths",
+    "latents",
+    "curves",
+    "pictures",
+    "papers",
+    "variance_explained",
+    "metrics_agree",
+    "udr_with_mig",
+    "transfer",
+)
+
+
+@dataclass(frozen=True)
+class Question:
+    """A heading of the page, and the papers that ask the same."""
+
+    title: str
+    menu: str = ""  # its words in the list of sections; only with a section of its own
+    section: str = ""  # the question in whose section this one stands; empty: it opens its own
+    papers: tuple[tuple[str, str], ...] = ()  # (key of tasks.citations.PAPERS, place in it)
+
+    @property
+    def place(self) -> str:
+        """`Duan et al. 2020, Table 2`."""
+        return "; ".join(f"{PAPERS[key].short}, {place}" for key, place in self.papers)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One or more sentences. A finding holds the numbers that answer the question."""
+
+    text: str
+    kind: Literal["finding", "about", "note", "missing"] = "about"
+
+
+@dataclass(frozen=True)
+class Heading:
+    """The head of a table's column."""
+
+    text: str
+    numeric: bool = False
+    style: str = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    text: str
+    value: float | str | None = None  # by which rows are sorted, and what is exported
+    below: tuple[str, ...] = ()  # further lines, smaller
+    style: str = ""  # classes of page.css
+    mark: str = ""  # an SVG that is drawn next to the text
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table, or words across its whole width."""
+
+    cells: tuple[Cell, ...] = ()
+    style: str = ""
+    keys: Mapping[str, str] = field(default_factory=dict)  # what the filters choose by
+    across: str = ""
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A choice above a table that hides the rows with another value of a key."""
+
+    key: str
+    title: str
+    options: tuple[tuple[str, str], ...]  # value, text
+
+
+@dataclass(frozen=True)
+class Table:
+    headings: tuple[Heading, ...]
+    rows: tuple[Row, ...]
+    id: str = ""  # needed for filters
+    style: str = ""
+    caption: str = ""
+    row_headings: bool = False  # the first cell of each row is its heading
+    sortable: bool = False
+    filters: tuple[Filter, ...] = ()
+    summary: str = ""  # with a summary the table can be folded
+    open: bool = True
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure with words for those who cannot see it, and the numbers that it shows."""
+
+    title: str
+    description: str
+    drawing: Drawing
+    data: pd.DataFrame = field(compare=False)
+    subtitle: str = ""
+
+
+@dataclass(frozen=True)
+class FigureGroup:
+    """Figures under one heading that can be folded, mostly those of a data set."""
+
+    title: str
+    figures: tuple[Figure, ...]
+
+
+@dataclass(frozen=True)
+class Figures:
+    groups: tuple[FigureGroup, ...]
+    legend: tuple[tuple[Markup, str], ...] = ()  # marker, meaning
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A PNG of the store, and the latent and KL of each of its rows."""
+
+    uri: str
+    width: int
+    height: int
+    rows: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True)
+class Portrait:
+    """One model: a heading, facts, and how it looks."""
+
+    heading: str
+    facts: tuple[tuple[str, str], ...]
+    caption: str  # of the traversal
+    description: str  # of the traversal
+    traversal: Picture | None
+    reconstruction: Picture | None
+    informative: float  # latents with a KL of at most this are greyed
+
+
+@dataclass(frozen=True)
+class PortraitGroup:
+    title: str
+    portraits: tuple[Portrait, ...]
+
+
+@dataclass(frozen=True)
+class Portraits:
+    groups: tuple[PortraitGroup, ...]
+
+
+@dataclass(frozen=True)
+class Published:
+    """A number of a paper, ours of the same statistic, and why the two are not comparable."""
+
+    what: str
+    ours: float | None
+    published: float
+    place: str  # paper and table
+    n: int | None = None  # models behind ours
+    why_not: str = ""  # empty: they are comparable
+    percent: bool = False
+    digits: int = 2
+
+
+Content = Sentence | Table | Figures | Portraits
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a question comes to, in the order in which it is read."""
+
+    content: tuple[Content, ...]
+    published: tuple[Published, ...] = ()
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether it only says what is missing."""
+        return all(isinstance(c, Sentence) and c.kind == "missing" for c in self.content)
+
+
+def missing(text: str) -> Answer:
+    """The answer of a question that cannot be answered, and why."""
+    return Answer((Sentence(text, "missing"),))
+
+
+def load(name: str) -> tuple[Question, Callable[[Results], Answer]]:
+    """The question, and the function that answers it."""
+    module = import_module(f"tasks.report.questions.{name}")
+    return module.QUESTION, module.answer

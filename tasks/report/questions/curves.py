@@ -1,0 +1,68 @@
+"""How did the training go?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from tasks.report.figures.bands import training_plot
+from tasks.report.figures.colours import Look
+from tasks.report.frames import CELL, DATA_SET, Frames, groups
+from tasks.report.labels import data_label
+from tasks.report.questions import (
+    Answer,
+    Figure,
+    FigureGroup,
+    Figures,
+    Question,
+    Sentence,
+    missing,
+)
+from tasks.report.results import Results
+from tasks.words import data_name, method_name, strength_text, symbol
+
+QUESTION = Question("Training curves", menu="Training")
+ABOUT = (
+    "Median over seeds, with a band from the lowest seed to the highest, measured on the batch of "
+    "each step. The stronger the line, the greater the strength. The first tenth of the training "
+    "may lie above the scale of the reconstruction."
+)
+
+
+def answer(results: Results) -> Answer:
+    figures = training_curves(curve_summary(results.frames), results.looks)
+    if not figures:
+        return missing("No training curves yet.")
+    return Answer((Sentence(ABOUT), Figures(figures)))
+
+
+def curve_summary(frames: Frames) -> pd.DataFrame:
+    """Median, lowest and highest over seeds of what was logged, per cell and step."""
+    keyed = frames.trained[["model_id", *CELL]].merge(frames.curves, on="model_id")
+    grouped = keyed.groupby([*CELL, "step"], sort=False)[["reconstruction", "kl"]]
+    summary = grouped.agg(["median", "min", "max"])
+    summary.columns = summary.columns.map(" ".join)
+    return summary.reset_index()
+
+
+def training_curves(curves: pd.DataFrame, looks: Mapping[str, Look]) -> tuple[FigureGroup, ...]:
+    """Reconstruction and KL of every method."""
+    found = []
+    for (data, source), rows in groups(curves, DATA_SET):
+        figures = []
+        for (method,), of_method in groups(rows, ["method"]):
+            title = method_name(method)
+            drawing = training_plot(of_method, looks[method], f"curve {data} {source} {method}")
+            about = f"Reconstruction and KL of {title} on {data_name(data)} over training steps."
+            subtitle = _strengths(method, of_method)
+            figures.append(Figure(title, about, drawing, of_method, subtitle))
+        found.append(FigureGroup(data_label(data, source), tuple(figures)))
+    return tuple(found)
+
+
+def _strengths(method: str, rows: pd.DataFrame) -> str:
+    strengths = [strength_text(strength) for strength in sorted(rows["strength"].unique())]
+    if len(strengths) == 1:
+        return f"{symbol(method)} = {strengths[0]}"
+    return f"{symbol(method)} from {strengths[0]} (faint) to {strengths[-1]} (strong)"

@@ -1,0 +1,69 @@
+"""How are the scores distributed over methods and strengths?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from tasks.report.figures.axes import limits
+from tasks.report.figures.colours import Look
+from tasks.report.figures.strips import POINTS_PER_CELL, strip_plot
+from tasks.report.frames import CELL, DATA_SET, groups
+from tasks.report.labels import data_label
+from tasks.report.questions import (
+    Answer,
+    Figure,
+    FigureGroup,
+    Figures,
+    Question,
+    Sentence,
+    missing,
+)
+from tasks.report.results import Column, Results
+from tasks.words import data_name, method_name, number
+
+QUESTION = Question("Distributions", menu="Distributions")
+ABOUT = (
+    f"Every score by method and strength: a point per model, or for more than {POINTS_PER_CELL} "
+    "seeds a box over the middle half and a line from lowest to highest. The dark bar is the "
+    "median. A score has one scale on all data sets."
+)
+
+
+def answer(results: Results) -> Answer:
+    figures = distributions(results.models, results.columns, results.looks)
+    if not figures:
+        return missing("No scores and no UDR yet, so there are no distributions to show.")
+    return Answer((Sentence(ABOUT), Figures(figures)))
+
+
+def distributions(
+    models: pd.DataFrame, columns: Sequence[Column], looks: Mapping[str, Look]
+) -> tuple[FigureGroup, ...]:
+    scales = {column.id: limits(models[column.id]) for column in columns}
+    found = []
+    for (data, source), rows in groups(models, DATA_SET):
+        figures = tuple(
+            Figure(
+                title=column.title,
+                description=_medians(rows, column, data),
+                drawing=strip_plot(
+                    rows, column.id, scales[column.id], looks, f"strip {data} {source} {column.id}"
+                ),
+                data=rows[["model_id", *CELL, "seed", column.id]],
+            )
+            for column in columns
+            if rows[column.id].notna().any()
+        )
+        if figures:
+            found.append(FigureGroup(data_label(data, source), figures))
+    return tuple(found)
+
+
+def _medians(rows: pd.DataFrame, column: Column, data: str) -> str:
+    medians = (
+        f"{method_name(method)} {number(part[column.id].median())}"
+        for (method,), part in groups(rows, ["method"])
+    )
+    return f"{column.title} on {data_name(data)}; medians over all models: {', '.join(medians)}."

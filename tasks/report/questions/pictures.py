@@ -1,0 +1,137 @@
+"""How do the best and the worst model by UDR look?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+from markupsafe import Markup
+
+from tasks.best import best_and_worst
+from tasks.report.figures.portraits import pictures_of
+from tasks.report.frames import DATA_SET, groups
+from tasks.report.labels import data_label, method_label
+from tasks.report.questions import (
+    Answer,
+    Portrait,
+    PortraitGroup,
+    Portraits,
+    Question,
+    Sentence,
+    missing,
+)
+from tasks.report.results import Column, Results
+from tasks.words import data_name, method_name, number, strength_text
+
+QUESTION = Question("Best and worst by UDR", menu="Pictures")
+MOST_GROUPS = 14  # with more data sets × methods, one pair per data set
+HEADINGS = {
+    "best": "Best by UDR",
+    "worst": "Worst by UDR",
+    "only": "The only ranked model",
+    "example": "Example, not ranked",
+}
+CAPTIONS = {
+    "best": "Traversal of the best model",
+    "worst": "Traversal of the worst model",
+    "only": "Traversal of the only ranked model",
+    "example": "Traversal",
+}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Models to show of one data set, and of one method or of all."""
+
+    data: str
+    source: str
+    method: str | None
+    models: tuple[tuple[str, str], ...]  # role, model_id
+
+
+def answer(results: Results) -> Answer:
+    choices = choose(results.models, results.udr)
+    if not choices:
+        return missing("No trained models, so no pictures.")
+    text = "No UDR yet, so no best and no worst: the first model of each group, as an example. "
+    if results.udr:
+        per = "data set and method" if choices[0].method else "data set"
+        text = (
+            f"Latent traversals of the models that “{results.udr.title}” ranks first and last per "
+            f"{per}. "
+        )
+    threshold = strength_text(results.study.udr.kl_threshold)
+    text += (
+        "Each row moves one latent from −2 to 2 and leaves the others; rows are ordered by falling "
+        f"KL, and latents with a KL of at most {threshold} nats are greyed, since they carry "
+        "nothing."
+    )
+    return Answer((Sentence(text), Portraits(tuple(_group(c, results) for c in choices))))
+
+
+def choose(models: pd.DataFrame, udr: Column | None) -> list[Choice]:
+    """Best and worst by UDR; where nothing is ranked, one example."""
+    keys = [*DATA_SET, "method"]
+    by_method = models[keys].drop_duplicates().shape[0] <= MOST_GROUPS
+    found = []
+    for key, rows in groups(models, keys if by_method else DATA_SET):
+        data, source, *method = key
+        found.append(Choice(data, source, method[0] if method else None, _roles(rows, udr)))
+    return found
+
+
+def _roles(rows: pd.DataFrame, udr: Column | None) -> tuple[tuple[str, str], ...]:
+    ends = best_and_worst(rows[["model_id", udr.id]].to_dict("records"), udr.id) if udr else ()
+    ids = [str(row["model_id"]) for row in ends]
+    if not ids:
+        return (("example", str(rows["model_id"].iloc[0])),)
+    return tuple(zip(("best", "worst"), ids, strict=True)) if len(ids) > 1 else (("only", ids[0]),)
+
+
+def _group(choice: Choice, results: Results) -> PortraitGroup:
+    models = results.models
+    of_data = models[(models["data"] == choice.data) & (models["source"] == choice.source)]
+    columns = [column for column in results.columns if of_data[column.id].notna().any()]
+    columns.sort(key=lambda column: not column.is_udr)
+    title: str = data_label(choice.data, choice.source)
+    if choice.method:
+        title += f" · {method_name(choice.method)}"
+    by_id = of_data.set_index("model_id", drop=False)
+    return PortraitGroup(
+        title,
+        tuple(
+            _portrait(role, choice, by_id.loc[model_id].to_dict(), columns, results)
+            for role, model_id in choice.models
+        ),
+    )
+
+
+def _portrait(
+    role: str, choice: Choice, model: dict[str, Any], columns: list[Column], results: Results
+) -> Portrait:
+    collapsed = ", collapsed: no informative latent" if model["collapsed"] else ""
+    latents = f"{model['informative']:.0f} of {results.study.latents}"
+    facts = (
+        ("", method_label(model["method"], results.looks, model["strength"])),
+        ("seed", str(model["seed"])),
+        *((column.title, number(float(model[column.id]))) for column in columns),
+        *((("informative latents", latents),) if pd.notna(model["informative"]) else ()),
+        ("KL", number(float(model["kl"]), 2)),
+        ("model_id", Markup("<code>{}</code>").format(model["model_id"])),
+    )
+    method = f" with {method_name(choice.method)}" if choice.method else ""
+    pictures = pictures_of(results.store, model)
+    return Portrait(
+        heading=HEADINGS[role] + collapsed,
+        facts=facts,
+        caption=f"{CAPTIONS[role]} on {data_name(choice.data)}{method}: a row per latent",
+        description=(
+            f"Latent traversal of {method_name(model['method'])} at strength "
+            f"{strength_text(model['strength'])}, seed {model['seed']}: one row per latent, by "
+            "falling KL."
+        ),
+        traversal=pictures.get("traversal"),
+        reconstruction=pictures.get("reconstruction"),
+        informative=results.study.udr.kl_threshold,
+    )

@@ -1,0 +1,149 @@
+"""Does UDR choose the same strength as the scores from labels?
+
+Duan et al. 2020, Figure 2: the strength with the highest median over seeds is the most promising.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+from markupsafe import Markup
+
+from tasks.report.frames import DATA_SET, groups
+from tasks.report.labels import data_label, method_label
+from tasks.report.questions import (
+    Answer,
+    Cell,
+    Heading,
+    Question,
+    Row,
+    Sentence,
+    Table,
+    missing,
+)
+from tasks.report.results import Column, Results, signed_so_more_is_better
+from tasks.report.spearman import ENOUGH
+from tasks.words import MISSING, plural, strength_text, symbol
+
+QUESTION = Question("Which strength?", section="quality", papers=(("duan-2020", "Figure 2"),))
+MOST_OPEN_ROWS = 20
+
+
+@dataclass(frozen=True)
+class StrengthRow:
+    """Chosen strengths of a data set and method, per score; several where medians are equal."""
+
+    data: str
+    source: str
+    method: str
+    strengths: int  # between which there is a choice
+    chosen: tuple[tuple[float, ...], ...]
+    agrees: tuple[bool | None, ...]  # with UDR; None where either makes no choice
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The rows, the scores of their columns, the ranking that chooses, and how often all agree."""
+
+    rows: tuple[StrengthRow, ...]
+    columns: tuple[Column, ...]
+    udr: Column
+    same: int
+    compared: int
+    by_chance: float  # how many would be the same if strengths were drawn
+    seeds: int  # in the smallest cell
+
+
+def answer(results: Results) -> Answer:
+    choices = chosen_strengths(results.models, results.columns)
+    if choices is None:
+        return missing(
+            "No choice to compare: it needs several strengths of a method, with UDR and scores "
+            "from labels that are not all equal."
+        )
+    lowest = any(column.direction < 0 for column in choices.columns)
+    few = choices.seeds < ENOUGH
+    text = Markup(
+        "The strength with the highest median over seeds{}, by “{}” and by each score. The scores "
+        "from labels choose UDR's strength in <b>{} of {}</b> cases ({}); by chance it would be "
+        '{}. Agreement is <span class="marked">marked</span>. {}'
+    ).format(
+        " (the lowest where less is better)" if lowest else "",
+        choices.udr.title,
+        choices.same,
+        choices.compared,
+        f"{100 * choices.same / choices.compared:.0f}%",
+        f"{100 * choices.by_chance / choices.compared:.0f}%",
+        f"Some medians are of {plural(choices.seeds, 'model')} only." if few else "",
+    )
+    return Answer((Sentence(text, "finding"), _table(choices, results)))
+
+
+def choosing(columns: Sequence[Column], models: pd.DataFrame) -> Column | None:
+    """Within a cell, if there is such a ranking: for strengths the paper prefers it (section 4)."""
+    rankings = [c for c in columns if c.is_udr and models[c.id].notna().any()]
+    return next((c for c in rankings if c.pool == "cell"), next(iter(rankings), None))
+
+
+def chosen_strengths(models: pd.DataFrame, scores: Sequence[Column]) -> Choices | None:
+    """Per data set and method with several strengths; None where UDR or labels choose nothing."""
+    udr = choosing(scores, models)
+    columns = tuple(c for c in scores if c.direction and models[c.id].notna().any())
+    if udr is None or all(column.is_udr for column in columns):
+        return None
+    rows, chances, seeds = [], 0.0, []
+    for (data, source, method), of_method in groups(models, [*DATA_SET, "method"]):
+        by_strength = signed_so_more_is_better(of_method, columns).groupby("strength")
+        medians = by_strength[[column.id for column in columns]].median()
+        chosen = tuple(_highest(medians[column.id]) for column in columns)
+        by_udr = set(chosen[columns.index(udr)])
+        agrees = tuple(
+            bool(by_udr & set(strengths)) if by_udr and strengths and not column.is_udr else None
+            for column, strengths in zip(columns, chosen, strict=True)
+        )
+        if len(medians) > 1 and any(chosen):
+            rows.append(StrengthRow(data, source, method, len(medians), chosen, agrees))
+            chances += sum(agreement is not None for agreement in agrees) / len(medians)
+            seeds.append(int(by_strength.size().min()))
+    answers = [agreement for row in rows for agreement in row.agrees if agreement is not None]
+    if not answers:
+        return None
+    return Choices(tuple(rows), columns, udr, sum(answers), len(answers), chances, min(seeds))
+
+
+def _highest(medians: pd.Series[float]) -> tuple[float, ...]:
+    """Nothing where there is no choice: fewer than two medians, or all equal."""
+    known = medians.dropna()
+    if known.nunique() < 2:
+        return ()
+    return tuple(float(strength) for strength in known.index[known == known.max()])
+
+
+def _table(choices: Choices, results: Results) -> Table:
+    headings = (
+        Heading("Data set"),
+        Heading("Method"),
+        *(Heading(column.title, numeric=True) for column in choices.columns),
+    )
+    rows = []
+    for row in choices.rows:
+        method = method_label(row.method, results.looks) + f", {symbol(row.method)}"
+        strengths = (
+            Cell(
+                ", ".join(strength_text(s) for s in chosen) or MISSING,
+                style="agrees" if agrees else "",
+            )
+            for chosen, agrees in zip(row.chosen, row.agrees, strict=True)
+        )
+        first = Cell(data_label(row.data, row.source)), Cell(method, row.method, style="who")
+        rows.append(Row((*first, *strengths)))
+    return Table(
+        headings,
+        tuple(rows),
+        id="strength-table",
+        style="tight",
+        summary="Chosen strengths",
+        open=len(rows) <= MOST_OPEN_ROWS,
+    )

@@ -1,0 +1,71 @@
+"""A call on a worker ends in time, whatever hangs, and its log says where."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from flows.worker import rank
+from infra.store import Store
+from tasks.log import Log, comparison_log
+from tasks.study.reading import parse_study
+
+HANGS = """
+import sys, time, types
+from importlib import abc
+from flows.worker import compare, score, train
+from tasks.study.reading import parse_study
+
+def wait(*_):
+    time.sleep(60)
+
+class Drive(abc.MetaPathFinder):
+    def find_spec(self, name, *_):
+        wait() if name in ("tasks.train", "tasks.score", "tasks.compare") else None
+
+place, where, what = sys.argv[1:]
+if where == "import":
+    sys.meta_path.insert(0, Drive())
+else:
+    for does in ("train_model", "score_model", "compare_tile"):
+        name = does.partition("_")[0]
+        sys.modules[f"tasks.{name}"] = types.SimpleNamespace(**{does: wait})
+limit = {"minutes_per_model": 0.005}
+study = parse_study({
+    "name": "test", "data": ["dsprites"], "methods": {"beta_vae": [4]}, "seeds": 1,
+    "training": limit, "metrics": limit, "running": {"minutes_per_comparison": 0.005},
+})
+(model,) = study.cells()[0].models
+if what == "compare":
+    compare(place, study, "group", [model], [(model.cell, model.cell)])
+else:
+    {"train": train, "score": score}[what](place, study, model)
+"""
+
+
+@pytest.mark.parametrize("what", ["train", "score", "compare"])
+@pytest.mark.parametrize("where", ["import", "call"])
+def test_what_hangs_ends_and_leaves_its_last_words(tmp_path: Path, where: str, what: str) -> None:
+    command = [sys.executable, "-c", HANGS, str(tmp_path), where, what]
+    done = subprocess.run(command, timeout=60)
+    store = Store(tmp_path)
+    folder = "comparisons" if what == "compare" else "models"
+    (name,) = store.names(folder)
+    assert done.returncode == 1
+    assert Log(store, folder, name).reason_for_end == "not done within 0.005 minutes"
+    assert b"in wait" in store.read_bytes(folder, name, "log.txt")
+
+
+def test_the_last_line_of_an_older_try_is_not_that_of_one_that_fails_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = comparison_log(Store(tmp_path), "group")
+    log.end("not done within 5 minutes", "here")
+    monkeypatch.setattr("tasks.rank.rank_models", lambda *_: None)
+    spec = {"name": "test", "data": ["dsprites"], "methods": {"beta_vae": [4]}}
+    study = parse_study({**spec, "running": {"minutes_per_comparison": 5.0}})
+    rank(str(tmp_path), study, "group", [])
+    assert log.reason_for_end == ""

@@ -1,0 +1,229 @@
+"""Every question answers whatever a store has: with numbers, or with what is missing."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from infra.store import Store
+from models import METHODS
+from tasks.citations import PAPERS
+from tasks.report.page import write_report
+from tasks.report.published import SIX
+from tasks.report.questions import (
+    QUESTIONS,
+    Answer,
+    Figures,
+    Portraits,
+    Published,
+    Sentence,
+    Table,
+    load,
+)
+from tasks.report.results import Results, read_results
+from tests.tasks.report.conftest import Grid, blank_column, fill, fill_pairs, without
+from tests.tasks.report.parsed import checked
+
+PAPERS_GRID = Grid(
+    data=("dsprites", "noisy_dsprites"),
+    methods={name: method.strengths for name, method in METHODS.items()},
+    seeds=3,
+    steps=300_000,
+    metrics=(*SIX, "fairness", "unsupervised"),
+    diverged={("dsprites", "beta_vae", 16.0, 1): "loss is not finite at step 61"},
+)
+SMALL = replace(PAPERS_GRID, data=("dsprites",), methods={"beta_vae": (1.0, 4.0)}, diverged={})
+MINE = replace(SMALL, data=("mine",), sources={"mine": "user"}, seeds=6)
+
+
+def nothing(store: Store) -> None:
+    """No damage."""
+
+
+def without_labels(store: Store) -> None:
+    blank_column(store, "scores", "value", None)
+    blank_column(store, "scores", "reason", "the pictures have no factors")
+
+
+def all_collapsed(store: Store) -> None:
+    for table, column, value in (
+        ("ranks", "collapsed", True),
+        ("ranks", "udr", 0.0),
+        ("ranks", "informative", 0),
+        ("models", "kl", 0.0),
+        ("pairs", "udr", None),
+    ):
+        blank_column(store, table, column, value)
+
+
+def with_gaps(store: Store) -> None:
+    """Every second part of scores is gone, and every third has no values."""
+    for place, part in enumerate(store.parts("scores")):
+        if place % 2:
+            store.remove_part("scores", part)
+        elif not place % 3:
+            rows = store.read("scores", keys=[part]).to_pylist()
+            columns = {name: [row[name] for row in rows] for name in rows[0]}
+            store.write_part("scores", part, columns | {"value": [None] * len(rows)})
+
+
+CASES: dict[str, tuple[Grid, Callable[[Store], None]]] = {
+    "full grid": (PAPERS_GRID, nothing),
+    "one model": (replace(SMALL, methods={"beta_vae": (4.0,)}, seeds=1), nothing),
+    "one cell": (replace(SMALL, methods={"beta_vae": (4.0,)}, seeds=8), nothing),
+    "no labels": (MINE, without_labels),
+    "all collapsed": (replace(SMALL, seeds=6), all_collapsed),
+    "missing scores": (replace(SMALL, methods=PAPERS_GRID.methods), with_gaps),
+    "few steps": (replace(SMALL, seeds=6, steps=120), nothing),
+    "every model failed": (
+        replace(
+            SMALL, diverged={("dsprites", "beta_vae", s, n): "" for s in (1, 4) for n in (0, 1, 2)}
+        ),
+        nothing,
+    ),
+    "empty store": (
+        SMALL,
+        without("models", "scores", "ranks", "pairs", "curves", "pictures"),
+    ),
+}
+
+
+ResultsOf = Callable[[str], Results]
+Answers = Callable[[str, str], Answer]
+
+
+@pytest.fixture(scope="module")
+def results_of(tmp_path_factory: pytest.TempPathFactory) -> ResultsOf:
+    @cache
+    def make(case: str) -> Results:
+        grid, damage = CASES[case]
+        store = Store(Path(tmp_path_factory.mktemp("store")))
+        fill(store, grid)
+        if len(grid.diverged) < 6:
+            fill_pairs(store)
+        damage(store)
+        return read_results(store, grid.study())
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def answers(results_of: ResultsOf) -> Answers:
+    @cache
+    def answer(case: str, name: str) -> Answer:
+        return load(name)[1](results_of(case))
+
+    return answer
+
+
+@pytest.fixture(autouse=True)
+def warnings_are_errors() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def check_sentence(sentence: Sentence) -> None:
+    assert sentence.text.strip().endswith("."), sentence.text
+
+
+def check_table(table: Table) -> None:
+    assert table.rows
+    for row in table.rows:
+        assert bool(row.across) != bool(row.cells)
+        assert len(row.cells) in (0, len(table.headings))
+        for cell in row.cells:
+            assert cell.text
+            assert not isinstance(cell.value, float) or math.isfinite(cell.value)
+    assert not table.filters or table.id
+    assert not table.filters or {f.key for f in table.filters} <= table.rows[0].keys.keys()
+    assert table.open or table.summary, "a table that is folded has a summary to open it by"
+
+
+def check_figures(figures: Figures) -> None:
+    for group in figures.groups:
+        assert group.title
+        for figure in group.figures:
+            assert figure.title and figure.description and len(figure.data)
+            assert figure.drawing.svg.startswith("<svg")
+
+
+def check_portraits(portraits: Portraits) -> None:
+    for group in portraits.groups:
+        assert group.title and group.portraits
+        for portrait in group.portraits:
+            assert portrait.heading and portrait.facts
+
+
+def check_published(row: Published) -> None:
+    assert row.what and row.place and math.isfinite(row.published)
+    assert row.why_not or (row.ours is not None and math.isfinite(row.ours))
+
+
+def check(answer: Answer) -> None:
+    assert answer.content, "an answer says at least what is missing"
+    for content in answer.content:
+        if isinstance(content, Sentence):
+            check_sentence(content)
+        elif isinstance(content, Table):
+            check_table(content)
+        elif isinstance(content, Figures):
+            check_figures(content)
+        else:
+            check_portraits(content)
+    for row in answer.published:
+        check_published(row)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_question_answers_whatever_there_is(answers: Answers, name: str, case: str) -> None:
+    check(answers(case, name))
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case != "full grid"])
+def test_there_is_a_page_of_whatever_there_is(results_of: ResultsOf, case: str) -> None:
+    results = results_of(case)
+    page = checked(write_report(results.store, results.study))
+    assert {name for name in QUESTIONS if not load(name)[0].section} <= set(page.ids)
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_the_full_grid_answers_every_question(answers: Answers, name: str) -> None:
+    answer = answers("full grid", name)
+    assert not answer.is_missing
+    assert all(not row.why_not for row in answer.published)
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_an_empty_store_answers_none_but_what_was_planned(answers: Answers, name: str) -> None:
+    assert answers("empty store", name).is_missing == (name not in ("run", "papers"))
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_too_few_steps_are_never_comparable(answers: Answers, name: str) -> None:
+    published = answers("few steps", name).published
+    assert all("120 training steps are too few" in row.why_not for row in published)
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_question_says_where_it_stands(name: str) -> None:
+    question, _ = load(name)
+    assert question.title
+    assert {paper for paper, _ in question.papers} <= PAPERS.keys()
+    assert bool(question.menu) != bool(question.section)
+    if question.section:
+        assert QUESTIONS.index(question.section) < QUESTIONS.index(name)
+        assert not load(question.section)[0].section, "sections are not nested"
+
+
+def test_every_file_of_the_folder_is_on_the_page() -> None:
+    folder = Path(load.__code__.co_filename).parent
+    files = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    assert files == set(QUESTIONS)

@@ -1,0 +1,274 @@
+"""UDR from fewer comparisons, against plain loops."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import spearmanr
+from tasks.report.fewer import (
+    COMPARISONS,
+    DRAWS,
+    Curve,
+    averaged,
+    curves,
+    fewer_rows,
+    pair_matrix,
+)
+from tasks.report.plan import plan_of
+from tasks.report.tables import Column, columns, per_model
+
+from infra.store import Store
+from metrics.udr import aggregate
+from tasks.report.frames import Frames, read_frames
+from tasks.report.resampling import fewer, rank_correlations
+from tests.tasks.report.conftest import Grid, MakeStore, fill_pairs
+
+GRID = Grid(
+    data=("dsprites", "dsprites-more"),
+    methods={"beta_vae": (1.0, 4.0), "factor_vae": (4.0, 40.0)},
+    seeds=12,
+    metrics=("mig", "fairness", "unsupervised"),
+    pools=("cell", "method", "data"),
+    pictures=False,
+    curves=False,
+)
+
+
+def compared_models(
+    targets: int, partners: int, draws: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    compared = draws.random((targets, partners))
+    compared[draws.random(compared.shape) < 0.3] = np.nan
+    compared[0] = np.nan
+    dead = np.zeros(targets, dtype=bool)
+    dead[2] = True
+    return compared, dead
+
+
+@pytest.mark.parametrize(("partners", "asked"), [(20, (1, 5, 10, 20, 45)), (3000, (1, 5, 1000))])
+def test_fewer_comparisons_are_medians_over_the_first_in_a_random_order(
+    partners: int, asked: tuple[int, ...]
+) -> None:
+    """numpy partitions few numbers by sorting them, so few would not tell."""
+    compared, dead = compared_models(9, partners, np.random.default_rng(1))
+    found = fewer(compared, dead, asked, np.random.default_rng(7))
+    order = np.random.default_rng(7).random(compared.shape)
+    for p, scores in zip(asked, found, strict=True):
+        for model in range(9):
+            there = [j for j in range(partners) if not np.isnan(compared[model, j])]
+            first = sorted(there, key=lambda j, model=model: order[model, j])[:p]
+            wanted = np.median(compared[model, first]) if first else np.nan
+            wanted = 0.0 if dead[model] else wanted
+            assert scores[model] == pytest.approx(wanted, nan_ok=True, abs=1e-15)
+
+
+def test_every_partner_is_drawn_equally_often_and_never_twice() -> None:
+    compared = np.tile(10.0 ** np.arange(5), (4000, 1))  # of two, the mean tells which
+    alive = np.zeros(4000, dtype=bool)
+    one, two, all_five = fewer(compared, alive, (1, 2, 5), np.random.default_rng(0))
+    values, counts = np.unique(one, return_counts=True)
+    assert len(values) == 5 and counts.min() > 680 and counts.max() < 920  # 800, sd 25
+    values, counts = np.unique(two, return_counts=True)
+    assert len(values) == 10 and counts.min() > 310 and counts.max() < 490  # 400, sd 19
+    assert set(all_five) == {100.0}
+
+
+def test_rank_correlations_are_scipys() -> None:
+    draws = np.random.default_rng(3)
+    rankings = np.round(draws.random((6, 30)), 1)
+    metrics = np.round(draws.random((30, 5)), 1)
+    metrics[:9, 1] = np.nan
+    metrics[4:, 2] = np.nan  # four models are too few
+    metrics[:, 3] = 0.5
+    rankings[5] = 0.25
+    rankings[0, 29] = np.nan  # left out everywhere, so that all draws are of the same models
+    found = rank_correlations(rankings, metrics)
+    assert found.shape == (6, 5)
+    for i in range(6):
+        for j in range(5):
+            kept = np.isfinite(metrics[:, j]) & (np.arange(30) < 29)
+            if j in (2, 3) or i == 5:
+                assert np.isnan(found[i, j])
+            else:
+                wanted = spearmanr(rankings[i, kept], metrics[kept, j]).statistic
+                assert found[i, j] == pytest.approx(wanted)
+
+
+def stored(make_store: MakeStore, grid: Grid) -> tuple[Store, Frames, pd.DataFrame, list[Column]]:
+    store = make_store(grid)
+    fill_pairs(store)
+    frames = read_frames(store, plan_of(grid.study()))
+    return store, frames, per_model(frames), columns(frames, plan_of(grid.study()))
+
+
+def plain_udr(store: Store, models: pd.DataFrame, everyone: pd.DataFrame) -> pd.Series[float]:
+    """Scores of some models, each against all of `everyone`, as a ranking has them."""
+    pairs = store.read("pairs").to_pandas()
+    ids = list(everyone["model_id"])
+    matrix = pairs.pivot(index="regressor_id", columns="model_id", values="udr")
+    matrix = matrix.reindex(index=ids, columns=ids).to_numpy()
+    dead = everyone["collapsed"].to_numpy(dtype=bool)
+    scores, _ = aggregate(matrix, dead, None, np.random.default_rng(0))
+    return pd.Series(scores, ids).loc[list(models["model_id"])]
+
+
+def test_curves_end_at_the_rankings_own_correlation(make_store: MakeStore) -> None:
+    store, frames, wide, shown = stored(make_store, GRID)
+    wide.loc[wide.index[[3, 40]], "collapsed"] = True
+    wide.loc[wide.index[7], "metric mig"] = np.nan
+    found = curves(store, frames, wide, shown, "lasso")
+    names = {(c.data, c.method, c.ranking.pool, c.metric.name) for c in found}
+    assert names == {
+        (data, method, pool, metric)
+        for data in GRID.data
+        for method in GRID.methods
+        for pool in GRID.pools
+        for metric in ("mig", "fairness")  # total correlation has no direction
+    }
+    for curve in found:
+        of_data = wide[wide["data"] == curve.data]
+        rows = of_data[of_data["method"] == curve.method]
+        by = {"cell": ["method", "strength"], "method": ["method"], "data": ["data"]}
+        pools = [part for _, part in of_data.groupby(by[curve.ranking.pool])]
+        udr = pd.concat([plain_udr(store, part, part) for part in pools])
+        metric = rows.set_index("model_id")[curve.metric.key].dropna()
+        sign = -1 if curve.metric.name == "fairness" else 1
+        wanted = sign * spearmanr(udr.loc[metric.index], metric).statistic
+        assert curve.everyone == pytest.approx(wanted)
+        assert curve.models == len(metric)
+        # of 12 in a cell 11 others, of 24 in a method 23, of 48 in a data set 47, or 45 living
+        last = {"cell": 10, "method": 20, "data": 40 if curve.data == "dsprites" else 45}
+        assert curve.p[-1] == last[curve.ranking.pool]
+        assert curve.p == COMPARISONS[: len(curve.p)]
+
+
+def test_few_comparisons_are_worse_and_less_certain(make_store: MakeStore) -> None:
+    store, frames, wide, shown = stored(make_store, replace(GRID, seeds=40))
+    for curve in curves(store, frames, wide, shown, "lasso"):
+        if curve.metric.name == "mig":
+            assert 0 < curve.deviation[-1] < curve.deviation[0]
+            assert curve.mean[0] < curve.mean[-1] <= curve.everyone + 0.05
+
+
+def test_mean_and_deviation_are_over_the_draws(
+    make_store: MakeStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Draws whose correlations with the metric are 1 and -1 by turns."""
+    store, frames, wide, shown = stored(make_store, replace(GRID, data=("dsprites",)))
+    wide["metric mig"] = np.arange(len(wide), dtype=float)
+    times = iter(range(10**6))
+
+    def turned(compared: np.ndarray, dead: np.ndarray, p: Any, draws: Any) -> np.ndarray:
+        return np.tile(np.arange(len(dead), dtype=float), (len(p), 1)) * (-1) ** next(times)
+
+    monkeypatch.setattr("tasks.report.fewer.fewer", turned)
+    curve = curves(store, frames, wide, shown, "lasso")[0]
+    assert DRAWS == 20
+    assert curve.mean == pytest.approx([0.0] * len(curve.p), abs=1e-12)
+    assert curve.deviation == pytest.approx([(20 / 19) ** 0.5] * len(curve.p))
+
+
+def test_only_models_of_the_pool_are_compared(make_store: MakeStore) -> None:
+    """As in the paper's all-to-all, where ten seeds of each strength are ranked."""
+    store, frames, wide, shown = stored(make_store, GRID)
+    seeds = frames.ranks["model_id"].map(wide.set_index("model_id")["seed"])
+    kept = frames.ranks[(frames.ranks["pool"] != "method") | (seeds < 4)]
+    few = replace(frames, ranks=kept)
+    found = [c for c in curves(store, few, wide, shown, "lasso") if c.ranking.pool == "method"]
+    assert {(c.models, c.p) for c in found} == {(8, (5,))}
+    of_few = wide[(wide["seed"] < 4) & (wide["data"] == "dsprites")]
+    rows = of_few[of_few["method"] == "beta_vae"]
+    udr = plain_udr(store, rows, rows)
+    metric = rows.set_index("model_id")["metric mig"]
+    assert found[0].everyone == pytest.approx(spearmanr(udr, metric.loc[udr.index]).statistic)
+
+
+def test_another_metric_changes_no_curve(make_store: MakeStore) -> None:
+    store, frames, wide, shown = stored(make_store, GRID)
+    fewer_metrics = [column for column in shown if column.name != "fairness"]
+    both = curves(store, frames, wide, shown, "lasso")
+    alone = curves(store, frames, wide, fewer_metrics, "lasso")
+    same = [curve for curve in both if curve.metric.name == "mig"]
+    for one, other in zip(same, alone, strict=True):
+        assert (one.ranking, one.p) == (other.ranking, other.p)
+        assert one.mean == pytest.approx(other.mean, abs=1e-12)
+        assert one.deviation == pytest.approx(other.deviation, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("seeds", "pools"),
+    [(2, ()), (3, ("data",)), (4, ("method", "data")), (6, ("method", "data")), (7, GRID.pools)],
+)
+def test_a_curve_needs_more_than_five_partners(
+    make_store: MakeStore, seeds: int, pools: tuple[str, ...]
+) -> None:
+    store, frames, wide, shown = stored(make_store, replace(GRID, seeds=seeds, data=("dsprites",)))
+    found = curves(store, frames, wide, shown, "lasso")
+    assert {curve.ranking.pool for curve in found} == set(pools)
+
+
+def test_without_pairs_or_labels_there_is_no_curve(make_store: MakeStore) -> None:
+    store, frames, wide, shown = stored(make_store, GRID)
+    unlabelled = wide.assign(**{"metric mig": np.nan, "metric fairness": np.nan})
+    assert curves(store, frames, unlabelled, shown, "lasso") == []
+    assert curves(store, frames, wide, shown, "spearman") == []
+    equal = curves(store, frames, wide.assign(**{"metric mig": 0.5}), shown, "lasso")
+    assert {curve.metric.name for curve in equal} == {"fairness"}
+    for part in store.parts("pairs"):
+        store.remove_part("pairs", part)
+    assert curves(store, frames, wide, shown, "lasso") == []
+
+
+def test_pairs_of_other_similarities_and_unknown_models_are_not_taken(
+    make_store: MakeStore,
+) -> None:
+    store, _, wide, _ = stored(make_store, GRID)
+    (part,) = (part for part in store.parts("pairs") if "more" not in part)
+    other = store.read("pairs", keys=[part]).to_pandas().assign(similarity="spearman", udr=-1.0)
+    models = wide[wide["data"] == "dsprites"].iloc[3:]  # "dsprites-" begins both names
+    found = pair_matrix(store, models, "lasso")
+    pairs = store.read("pairs").to_pandas().set_index(["regressor_id", "model_id"])["udr"]
+    store.write_part("pairs", f"spearman{part.removeprefix('lasso')}", dict(other.items()))
+    assert np.array_equal(pair_matrix(store, models, "lasso"), found, equal_nan=True)
+    assert (np.nan_to_num(pair_matrix(store, models, "spearman"), nan=-1) == -1).all()
+    ids = list(models["model_id"])
+    for i, one in enumerate(ids):
+        for j, other in enumerate(ids):
+            wanted = np.nan if i == j else pairs[one, other]
+            assert found[i, j] == pytest.approx(wanted, nan_ok=True)
+
+
+def curve(**other: Any) -> Curve:
+    cell = Column("udr lasso cell", "UDR, same strength", True, "cell")
+    metric = Column("metric beta_vae", "BetaVAE score", False)
+    facts: dict[str, Any] = {"data": "dsprites", "source": "redrawn", "method": "beta_vae"}
+    facts |= {"ranking": cell, "metric": metric, "models": 9, "everyone": 0.8}
+    facts |= {"p": (5, 10), "mean": (0.4, 0.6), "deviation": (0.1, 0.05)}
+    return Curve(**(facts | other))
+
+
+def test_rows_are_means_of_the_curves_that_reach_so_far() -> None:
+    longer = {"p": (5,), "mean": (0.2,), "deviation": (0.3,), "everyone": 0.4}
+    row = averaged([curve(), curve(data="cars3d", **longer)], "both")
+    assert row is not None and row.curves == 2
+    assert row.cells[0] == (pytest.approx(0.3), pytest.approx(0.2))
+    assert row.cells[1] == (pytest.approx(0.6), pytest.approx(0.05))
+    assert row.cells[2:] == (None,) * 7
+    assert row.everyone == pytest.approx(0.6)
+    assert averaged([], "nothing") is None
+
+
+def test_the_papers_row_stands_below_the_same_case_only() -> None:
+    method = Column("udr lasso method", "UDR, all strengths", True, "method")
+    same, *others = curve(), curve(data="cars3d"), curve(method="dip_vae_i"), curve(ranking=method)
+    titles = [row.title for row in fewer_rows([same, *others], True)]
+    assert titles[1] == "The same in the paper" and len(titles) == 4
+    ours, theirs = fewer_rows([same, *others], True)[:2]
+    assert ours.cells[0] == (pytest.approx(0.4), pytest.approx(0.1))
+    assert theirs.cells[0] == (0.51, 0.07) and theirs.cells[-1] == (0.61, 0.01)
+    for given, beside in (([same, *others], False), (others, True)):
+        assert "The same in the paper" not in [row.title for row in fewer_rows(given, beside)]

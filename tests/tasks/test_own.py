@@ -1,0 +1,126 @@
+"""Anyone's codes and factors in any format, and one clear line for what is neither."""
+
+import h5py
+import numpy as np
+import pandas as pd
+import pytest
+
+from infra.errors import WrongInput
+from tasks.own import read_codes, read_models
+
+CODES = np.random.default_rng(0).normal(size=(30, 4)).astype(np.float32)
+FACTORS = np.random.default_rng(1).integers(0, 3, size=(30, 2))
+NAMES = ("shape", "hue")
+MODELS = np.stack([CODES, CODES])
+
+
+def as_npz(path):
+    np.savez(path, codes=CODES, factors=FACTORS, factor_names=NAMES)
+
+
+def as_hdf5(path):
+    with h5py.File(path, "w") as file:
+        file["codes"], file["factors"] = CODES, FACTORS
+        file["factor_names"] = [name.encode() for name in NAMES]
+
+
+def as_columns(path):
+    table = pd.DataFrame(CODES, columns=[f"codes_{i}" for i in range(4)])
+    table[list(NAMES)] = FACTORS
+    table[["codes_3", "shape", "codes_0", "codes_2", "hue", "codes_1"]].to_parquet(path)
+
+
+def as_lists(path):
+    table = pd.DataFrame({"codes": list(CODES)})
+    table[list(NAMES)] = FACTORS
+    table.to_parquet(path)
+
+
+@pytest.mark.parametrize(
+    ("ending", "write"),
+    [("npz", as_npz), ("h5", as_hdf5), ("parquet", as_columns), ("parquet", as_lists)],
+)
+def test_every_format_gives_the_same(ending, write, tmp_path):
+    write(tmp_path / f"own.{ending}")
+    own = read_codes(tmp_path / f"own.{ending}")
+    np.testing.assert_array_equal(own.codes, CODES)
+    np.testing.assert_array_equal(own.factors, FACTORS)
+    assert own.factors.dtype == np.int64 and own.factor_names == NAMES
+
+
+def test_names_may_be_missing(tmp_path):
+    np.savez(tmp_path / "own.npz", codes=CODES, factors=FACTORS)
+    assert read_codes(tmp_path / "own.npz").factor_names is None
+
+
+class Trap:
+    """Leaves a file behind when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return (open, (str(self.path), "w"))
+
+
+def wrong(**changes):
+    arrays = {"codes": CODES, "factors": FACTORS, **changes}
+    return {name: array for name, array in arrays.items() if array is not None}
+
+
+@pytest.mark.parametrize(
+    ("arrays", "words"),
+    [
+        (wrong(codes=None), ["no codes", "with codes and factors"]),
+        (wrong(factors=None), ["no factors"]),
+        (wrong(factors=FACTORS[:-1]), ["29 rows of factors", "30, as codes has"]),
+        (wrong(factors=FACTORS + 0.5), ["factors", "float64", "np.digitize"]),
+        (
+            wrong(codes=np.where(CODES[7, 2] == CODES, np.nan, CODES)),
+            ["nan in row 7, column 2"],
+        ),
+        (wrong(codes=CODES[:, 0]), ["codes", "shape (30,)"]),
+        (wrong(factor_names=["a"]), ["1 names", "2, one for each"]),
+    ],
+)
+def test_what_is_wrong_is_named_on_one_line(arrays, words, tmp_path):
+    np.savez(tmp_path / "own.npz", **arrays)
+    with pytest.raises(WrongInput) as error:
+        read_codes(tmp_path / "own.npz")
+    assert all(word in str(error.value) for word in ["own.npz", *words]), str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({}, "FILE: found no codes in own.npz; accepted: an .npz, .h5 or .hdf5 file with codes"),
+        ({"codes": CODES}, r"own.npz, codes: found shape \(30, 4\); accepted: \(models, rows, lat"),
+        ({"codes": MODELS[:1]}, "own.npz, codes: found 1 model; accepted: 2 or more"),
+        ({"codes": MODELS[:, :1]}, "own.npz, codes: found 1 row; accepted: 2 or more points"),
+        ({"codes": MODELS, "kl": [["a"]]}, "own.npz, kl: found '<U1'; accepted: real numbers"),
+        ({"codes": MODELS, "names": ["a"]}, "own.npz, names: found 1 names; accepted: 2, one for"),
+        ({"codes": MODELS, "names": ["a", "a"]}, "own.npz, names: found a, a; accepted: each name"),
+    ],
+)
+def test_what_is_wrong_with_models_is_named_too(arrays, message, tmp_path):
+    np.savez(tmp_path / "own.npz", **arrays)
+    with pytest.raises(WrongInput, match=message):
+        read_models(tmp_path / "own.npz")
+
+
+def test_nothing_in_a_file_is_run(tmp_path):
+    trap = np.array([Trap(tmp_path / "sprung")], dtype=object)
+    np.savez(tmp_path / "own.npz", codes=trap, factors=FACTORS)
+    with pytest.raises(WrongInput, match=r"own\.npz"):
+        read_codes(tmp_path / "own.npz")
+    assert not (tmp_path / "sprung").exists()
+
+
+@pytest.mark.parametrize("name", ["own.npz", "own.h5", "own.parquet"])
+def test_damaged_and_missing_files_are_named(name, tmp_path):
+    with pytest.raises(WrongInput, match="FILE"):
+        read_codes(tmp_path / name)
+    (tmp_path / name).write_bytes(b"neither one nor the other")
+    with pytest.raises(WrongInput, match=name):
+        read_codes(tmp_path / name)

@@ -1,0 +1,75 @@
+"""Which models a picture of a ranking shows, and how their latents are laid out."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from infra.errors import WrongInput
+from tasks.plots import PlottedModel, agreement, draw_ranking, extremes
+
+NAN = np.nan
+SCORES = np.array(
+    [
+        [NAN, 0.2, 0.7, 0.1, 0.0],
+        [0.9, NAN, 0.3, 0.2, 0.0],
+        [0.4, 0.8, NAN, NAN, 0.0],
+        [0.5, 0.1, 0.2, NAN, 0.0],
+        [1.0, 1.0, 1.0, 1.0, NAN],
+    ]
+)
+COLLAPSED = [False, False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("udr", "found"),
+    [
+        ([0.5, 0.6, 0.4, 0.3, 0.0], [("best", 1, 2), ("worst", 3, 1)]),
+        ([0.5, 0.6, 0.4, None, 0.0], [("best", 1, 2), ("worst", 2, 0)]),
+        ([0.5, 0.5, 0.5, 0.5, 0.0], [("best", 0, 1), ("worst", 3, 1)]),
+        ([None, 0.5, None, None, 0.0], [("best", 1, 2)]),
+        ([None, None, None, None, 0.0], []),
+    ],
+)
+def test_the_nearest_partner_predicts_the_model_best_and_has_not_collapsed(udr, found):
+    assert extremes(SCORES, udr, COLLAPSED) == found
+
+
+def test_a_permuted_copy_is_a_diagonal_of_its_informative_latents():
+    partner = np.random.default_rng(0).normal(size=(300, 4))
+    model = np.stack([partner[:, 2], np.ones(300), -partner[:, 0], partner[:, 3]], axis=1)
+    of_partner = np.array([True, False, True, True])
+    of_model = np.array([True, False, True, True])
+    one = agreement("best", ("a", partner, of_partner), ("b", model, of_model), "lasso")
+    assert (one.partner, one.partner_latents) == ("a", [0, 2, 3])
+    assert (one.model, one.latents) == ("b", [2, 0, 3])
+    np.testing.assert_allclose(one.matrix, 0.9 * np.eye(3), atol=1e-3)
+
+
+def colours(path) -> set[tuple[int, ...]]:
+    shown = np.asarray(Image.open(path).convert("RGB")).reshape(-1, 3)
+    kinds, counts = np.unique(shown // 32, axis=0, return_counts=True)
+    return {tuple(kind) for kind, count in zip(kinds.tolist(), counts, strict=True) if count > 40}
+
+
+def test_strengths_have_colours_of_their_own(tmp_path):
+    two = [PlottedModel(str(i), 0.1 * i, "beta_vae", float(i % 2)) for i in range(8)]
+    one = [PlottedModel(str(i), 0.1 * i, "beta_vae", 1.0) for i in range(8)]
+    draw_ranking(two, [], "two", tmp_path / "two.png")
+    draw_ranking(one, [], "one", tmp_path / "one.png")
+    assert len(colours(tmp_path / "two.png") - colours(tmp_path / "one.png")) >= 1
+
+
+def test_models_without_a_score_are_left_out(tmp_path):
+    for models in (
+        [PlottedModel("a", None), PlottedModel("b", 0.5)],
+        [PlottedModel("a", None, "beta_vae", 1.0)],
+    ):
+        target = tmp_path / f"{len(models)}.png"
+        draw_ranking(models, [], "some", target)
+        assert target.stat().st_size > 0
+
+
+@pytest.mark.parametrize(("name", "word"), [("x.doc", "doc"), ("no/where.png", "No such file")])
+def test_a_place_that_cannot_be_drawn_to_is_named(name, word, tmp_path):
+    with pytest.raises(WrongInput, match=rf"--plot.*{word}"):
+        draw_ranking([PlottedModel("a", 0.5)], [], "some", tmp_path / name)
