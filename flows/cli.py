@@ -204,10 +204,13 @@ def rank(
 
     Example: tolstoy rank studies/smoke --pool cell; tolstoy rank codes.npz --similarity spearman
     """
-    from flows.commands.rank import Ranking
+    from flows.commands.rank import RankRequest
     from flows.commands.rank import rank as rank_place
 
-    return rank_place(place, Ranking(pool, similarity, p, data, top, plot, json), ray)
+    request = RankRequest(
+        pool=pool, similarity=similarity, p=p, data=data, top=top, plot=plot, json=json
+    )
+    return rank_place(place, request, ray)
 
 
 @app.command
