@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 
 from infra.store import Store
 from metrics import HEADLINE
-from metrics import HEADLINE
 from tasks.study.spec import Study
 
 MODEL_COLUMNS = [
