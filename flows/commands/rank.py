@@ -19,7 +19,7 @@ from infra.errors import WrongInput, one_of
 from infra.new_file import new_file
 from infra.store import Store
 from infra.workers import check_address, running_workers
-from metrics import SIMILARITIES, is_headline
+from metrics import INFORMATIVE_KL, SIMILARITIES, is_headline
 from tasks.best import best_first
 from tasks.study.groups import groups_of
 from tasks.study.model import Model, cell_name
