@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from flows.commands.text import duration
 from tasks.study.model import CAN_RETRY
 
 LOG_SECONDS = 15.0
@@ -83,16 +84,6 @@ class Progress:
         parts += [f"{count} {outcome}" for outcome, count in self.bad.items()]
         parts += [self.note] if self.note else []
         return ", ".join(parts)
-
-
-def duration(minutes: float) -> str:
-    if minutes < 1:
-        return f"{60 * minutes:.0f} s"
-    if minutes < 120:
-        return f"{minutes:.0f} min"
-    if minutes < 60 * 48:
-        return f"{minutes / 60:.1f} h"
-    return f"{minutes / 60 / 24:.1f} days"
 
 
 @contextmanager

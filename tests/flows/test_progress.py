@@ -1,4 +1,4 @@
-"""Counts, paces and the two ways to show them."""
+"""Counts, the pace and the time left, and plain lines where there is no terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from flows import progress as module
-from flows.progress import Progress, displayed, duration
+from flows.progress import Progress, displayed
 
 
 def test_counts_from_many_threads_are_exact() -> None:
@@ -40,14 +40,6 @@ def test_pace_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
     assert progress.per_minute("train") == pytest.approx(2.0)
     assert progress.minutes_left("train") == pytest.approx(3.0)
     assert "3 min of training left" in progress.line()
-
-
-@pytest.mark.parametrize(
-    ("minutes", "text"),
-    [(0.5, "30 s"), (90, "90 min"), (600, "10.0 h"), (60 * 24 * 10, "10.0 days")],
-)
-def test_durations(minutes: float, text: str) -> None:
-    assert duration(minutes) == text
 
 
 def test_without_a_terminal_there_are_plain_lines() -> None:
