@@ -171,7 +171,7 @@ STUDY = [
     "data=[squares]",
     "methods={tiny_vae: [1, 2]}",
     "metrics.names=[correlation]",
-    "udr.similarities=[pearson]",
+    "udr.similarities=[pearson, lasso]",  # the report names a similarity only if there are several
 ]
 
 
