@@ -16,7 +16,7 @@ import torch
 import models
 from models.architecture import VAE
 from models.representation import encode
-from models.training import Recipe, Training
+from models.training import Recipe, TrainingModule
 
 BATCH, STEPS, WARM_UP = 64, 8, 3
 
@@ -27,7 +27,7 @@ def measure(network: str) -> dict[str, float]:
     generator = torch.Generator().manual_seed(0)
     images = torch.rand(BATCH, int(channels), 64, 64, generator=generator)
     images = images.contiguous(memory_format=torch.channels_last)
-    training = Training(
+    training = TrainingModule(
         VAE(int(channels), int(latents), architecture),
         models.build_objective(method, 1.0, int(latents)),
         Recipe(STEPS, 1e-4, 0.9, 0.999, 1e-8, log_every=STEPS),

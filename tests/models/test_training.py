@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from models import METHODS, build_objective
 from models.architecture import VAE
 from models.objective import Objective, Penalty
-from models.training import CHUNK, Diverged, Recipe, Training, bernoulli_loss, fit
+from models.training import CHUNK, Diverged, Recipe, TrainingModule, bernoulli_loss, fit
 
 RECIPE = Recipe(60, 1e-3, 0.9, 0.999, 1e-8, 25)
 
@@ -31,7 +31,7 @@ def batch(step: int) -> torch.Tensor:
 
 def training(method="beta_vae", recipe=RECIPE, after_chunk=lambda _: None, batch=batch, **more):
     objective = more.get("objective") or build_objective(method, 4.0, 3)
-    made = Training(
+    made = TrainingModule(
         VAE(1, 3, fast=more.get("fast", True)),
         objective,
         recipe,
@@ -44,7 +44,7 @@ def training(method="beta_vae", recipe=RECIPE, after_chunk=lambda _: None, batch
     return made
 
 
-def weights(made: Training) -> list[torch.Tensor]:
+def weights(made: TrainingModule) -> list[torch.Tensor]:
     return [tensor.detach().clone() for tensor in made.state_dict().values()]
 
 
@@ -243,7 +243,7 @@ def test_going_on_from_a_checkpoint_gives_the_same_bytes(method, chunks):
     fit(whole)
     saved = []
 
-    def interrupt(made: Training) -> None:
+    def interrupt(made: TrainingModule) -> None:
         if made.done == chunks * CHUNK:
             made.seconds = 12.5
             saved.append(made.checkpoint())
