@@ -1,7 +1,7 @@
 """Time a few training steps and encoded images on one core: `python -m tasks.calibrate NETWORK...`.
 
-A network is "method channels architecture latents". Prints JSON; random pixels cost what real
-ones do.
+A network is "method channels architecture latents". Prints JSON; random pixels take as long as
+real ones.
 """
 
 from __future__ import annotations
@@ -30,9 +30,16 @@ def measure(network: str) -> dict[str, float]:
     training = TrainingModule(
         VAE(int(channels), int(latents), architecture),
         models.build_objective(method, 1.0, int(latents)),
-        Recipe(STEPS, 1e-4, 0.9, 0.999, 1e-8, log_every=STEPS),
-        lambda step: images,
-        lambda step: generator,
+        Recipe(
+            steps=STEPS,
+            learning_rate=1e-4,
+            beta1=0.9,
+            beta2=0.999,
+            epsilon=1e-8,
+            log_every=STEPS,
+        ),
+        batch=lambda step: images,
+        noise=lambda step: generator,
     )
     training.initialise(generator)
     steps = []

@@ -11,7 +11,7 @@ from PIL import Image
 
 import data
 from data import dsprites
-from data.official.published import Published, Tell
+from data.official.published import Published, StepProgress
 from flows.cli import main
 from flows.commands.data import data_app
 from infra.errors import WrongInput
@@ -92,7 +92,7 @@ def test_fetching_all_continues_after_an_error(
 ) -> None:
     tried = []
 
-    def fetch(self: Published, cache: Path, tell: Tell) -> None:
+    def fetch(self: Published, cache: Path, progress: StepProgress) -> None:
         tried.append(self.ready)
         raise WrongInput("download", self.ready, "a network")
 
