@@ -107,7 +107,7 @@ class Convolution:
 
 def convolutions(vae: VAE) -> list[Convolution]:
     values = torch.zeros(1, vae.channels, SIDE, SIDE, device=next(vae.parameters()).device)
-    found = []
+    layers = []
     for layer in vae.encoder.features:
         if isinstance(layer, nn.Conv2d):
             without_padding = copy.copy(layer)
@@ -115,8 +115,8 @@ def convolutions(vae: VAE) -> list[Convolution]:
             unpadded = with_fast(Layers(without_padding, nn.ReLU()), vae.fast)
             blank = functional.pad(values, [int(layer.padding[0])] * 4)
             values = unpadded(blank)
-            found.append(Convolution(layer, unpadded, blank, values))
-    return found
+            layers.append(Convolution(layer, unpadded, blank, values))
+    return layers
 
 
 def grouped(boxes: Boxes, layers: list[Convolution]) -> Iterator[Places]:

@@ -22,10 +22,10 @@ def reading(field: str, name: str, accepted: str) -> Iterator[None]:
         raise
     except Exception as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        found = f"{shown(name)}, which cannot be read ({reason or type(error).__name__})"
+        found = f"{printable(name)}, which cannot be read ({reason or type(error).__name__})"
         raise WrongInput(field, found, accepted) from error
 
 
-def shown(name: str | os.PathLike[str]) -> str:
+def printable(name: str | os.PathLike[str]) -> str:
     """A file's name that can be printed, even if it is not valid text."""
     return os.fsencode(name).decode(errors="replace")

@@ -78,7 +78,5 @@ def _car(number: int) -> Car:
     glass = stream.uniform((140, 175, 185), (180, 205, 215)) if pale_glass else [28, 30, 34]
     rim = 3 * [stream.choice([235, 210, 170, 90])]
     tyre, lamp, tail, trim, plate = [24] * 3, [235, 235, 215], [190, 20, 15], [30] * 3, [200] * 3
-    colours = np.array(
-        [body, glass, tyre, lamp, tail, trim, plate, rim]
-    )  # in the order of the paints
+    colours = np.array([body, glass, tyre, lamp, tail, trim, plate, rim])
     return Car(scene(cars.car(form)), np.clip(colours, 0, 255).astype(np.float64), form.pillar)
