@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from flows.commands.text import duration
+from tasks.study.model import CAN_RETRY
 
 LOG_SECONDS = 15.0
 STAGES = ("train", "score", "compare")
@@ -37,7 +38,7 @@ class Progress:
         with self._lock:
             self.done[stage] += 1
             self._ended[stage] = time.monotonic()
-            if outcome in ("failed", "diverged"):
+            if outcome in CAN_RETRY:
                 self.bad[outcome] += 1
 
     def drop(self, stage: str) -> None:

@@ -174,7 +174,7 @@ def study_flow(
     store, lock = opened.store, opened.lock
     run = StudyRun(study, store, opened.states, lock)
     close_crashed_runs(store, alone=lock is None or lock.alone)
-    with kept_updated(DashboardPage(run, study, store, report_address)):
+    with kept_updated(DashboardPage(run, report_address)):
         with (
             running_workers(ray_address, workers) as running,
             shown(run.progress),

@@ -13,7 +13,6 @@ import math
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pytorch_lightning as pl
@@ -23,6 +22,7 @@ from torch.nn import functional
 
 from models.architecture import VAE, initialise
 from models.objective import Code, Objective, gaussian_kl
+from models.recipe import Recipe
 
 CHUNK = 20  # optimiser steps in one step of the Trainer
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
@@ -40,18 +40,6 @@ class Diverged(ArithmeticError):
     """A loss that is not finite ends the model."""
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """What the optimiser is told; the paper's values are the spec's defaults."""
-
-    steps: int
-    learning_rate: float
-    beta1: float
-    beta2: float
-    epsilon: float
-    log_every: int
-
-
 class Training(pl.LightningModule):
     """One VAE and its objective on their way from the first step to the last."""
 
@@ -63,14 +51,15 @@ class Training(pl.LightningModule):
         batch: Callable[[int], Tensor],
         noise: Callable[[int], torch.Generator],
         after_chunk: Callable[[Training], None] = lambda training: None,
-        precision: str = "float32",
+        log_every: int = 1000,
     ) -> None:
         super().__init__()
         self.automatic_optimization = False
         self.vae, self.objective = vae.to(memory_format=torch.channels_last), objective
         self.recipe, self.batch, self.noise = recipe, batch, noise
         self.after_chunk = after_chunk
-        self.precision = PRECISIONS[precision]
+        self.log_every = log_every
+        self.precision = PRECISIONS[recipe.precision]
         objective.fast = vae.fast
         self.curve: list[CurvePoint] = []
         self.done = 0
@@ -141,7 +130,7 @@ class Training(pl.LightningModule):
             term = next((name for name, value in terms.items() if not math.isfinite(value)), "loss")
             raise Diverged(f"{term} was {terms.get(term, loss)} at step {step + 1}")
         number = step + 1
-        if number == 1 or number % self.recipe.log_every == 0 or number == self.recipe.steps:
+        if number == 1 or number % self.log_every == 0 or number == self.recipe.steps:
             self.curve.append(CurvePoint(number, loss, **terms))
 
     # checkpoints ---------------------------------------------------------------------------

@@ -15,8 +15,9 @@ import torch
 
 import models
 from models.architecture import VAE
+from models.recipe import Recipe
 from models.representation import encode
-from models.training import Recipe, Training
+from models.training import Training
 
 BATCH, STEPS, WARM_UP = 64, 8, 3
 
@@ -30,7 +31,7 @@ def measure(network: str) -> dict[str, float]:
     training = Training(
         VAE(int(channels), int(latents), architecture),
         models.build_objective(method, 1.0, int(latents)),
-        Recipe(STEPS, 1e-4, 0.9, 0.999, 1e-8, log_every=STEPS),
+        Recipe(steps=STEPS),
         lambda step: images,
         lambda step: generator,
     )

@@ -1,4 +1,4 @@
-"""The processes that a process started, as the system tells."""
+"""The processes that a process started, and waiting for them."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ def descendants(root: int) -> list[tuple[int, str]]:
     for line in listing.stdout.splitlines():
         pid, parent, command = line.split(None, 2)
         children.setdefault(int(parent), []).append((int(pid), command))
-    found: list[tuple[int, str]] = []
+    below: list[tuple[int, str]] = []
     todo = [root]
     while todo:
-        below = children.get(todo.pop(), [])
-        found += below
-        todo += [pid for pid, _ in below]
-    return found
+        direct = children.get(todo.pop(), [])
+        below += direct
+        todo += [pid for pid, _ in direct]
+    return below
 
 
 def wait_until(true: Callable[[], object], seconds: float = 180) -> None:
     deadline = time.monotonic() + seconds
     while not true():
-        assert time.monotonic() < deadline, "it did not come true in time"
+        assert time.monotonic() < deadline, "it did not become true in time"
         time.sleep(0.2)
 
 

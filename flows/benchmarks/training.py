@@ -52,7 +52,8 @@ def _overhead(turns: int) -> Row:
 def _ours(method: str, channels: int, precision: str) -> None:
     from models import build_objective
     from models.architecture import VAE
-    from models.training import CHUNK, Recipe, Training, fit
+    from models.recipe import Recipe
+    from models.training import CHUNK, Training, fit
 
     array = pictures(channels)
 
@@ -78,7 +79,7 @@ def _ours(method: str, channels: int, precision: str) -> None:
                 raise SystemExit
             self.own, self.began = 0.0, time.perf_counter()
 
-    recipe = Recipe(10**6, 1e-4, 0.9, 0.999, 1e-8, 10**6)
+    recipe = Recipe(steps=10**6, precision=precision)
     training = Timed(
         VAE(channels, LATENTS),
         build_objective(method, STRENGTH, LATENTS),
@@ -86,7 +87,7 @@ def _ours(method: str, channels: int, precision: str) -> None:
         batch,
         lambda step: torch.Generator().manual_seed(step),
         Timed.turn,
-        precision=precision,
+        log_every=10**6,
     )
     training.initialise(torch.Generator().manual_seed(0))
     fit(training)

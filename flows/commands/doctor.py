@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import uuid
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -337,10 +336,8 @@ def store_checks(store: Store, deep: bool, seconds: float = STORE_SECONDS) -> Ch
 
 
 def _writable(store: Store) -> Finding:
-    probe = f".probe-{uuid.uuid4().hex}"
     try:
-        store.write_bytes(b"", probe)
-        store.remove(probe)
+        store.check_writable()
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         advice = "A run waits for it: free some room or mend the mount"

@@ -19,7 +19,7 @@ from infra.errors import WrongInput, one_of
 from infra.new_file import new_file
 from infra.store import Store
 from infra.workers import check_address, running_workers
-from metrics import SIMILARITIES
+from metrics import INFORMATIVE_KL, SIMILARITIES, is_headline
 from tasks.best import best_first
 from tasks.study.groups import groups_of
 from tasks.study.model import Model, cell_name
@@ -213,7 +213,7 @@ def _with_scores(store: Store, ranks: Rows) -> Rows:
     columns = ["model_id", "metric", "part", "factor", "value"]
     scores: dict[str, dict[str, float | None]] = {}
     for row in store.read("scores", columns, store.keys_of("scores", cells)).to_pylist():
-        if row["part"] == "score" and row["factor"] is None:
+        if is_headline(row["part"], row["factor"]):
             scores.setdefault(row["model_id"], {})[row["metric"]] = row["value"]
     names = (
         "model_id",
@@ -408,14 +408,13 @@ def _summary(udr: Udr, ranking: DataSetRanking) -> str:
 def rank_file(file: Path, request: RankRequest) -> str:
     """The models best first, or, as JSON, in the file's order with all pairs."""
     from metrics.udr import aggregate, pairwise
-    from metrics.unsupervised import INFORMATIVE
     from tasks.own import naming_file, read_models
     from tasks.streams import stream
 
     own = read_models(file)
     similarity = request.similarity or "lasso"
     with naming_file(file):
-        pairs = pairwise(own.codes, own.kl, similarity, INFORMATIVE)
+        pairs = pairwise(own.codes, own.kl, similarity)
     collapsed = pairs.informative == 0
     draws = stream("udr", "file", similarity)
     udr, comparisons = aggregate(pairs.udr, collapsed, request.p or None, draws)
@@ -461,13 +460,12 @@ def _file_text(models: Rows, similarity: str, top: int) -> str:
 def _draw_file(
     file: Path, own: OwnModels, models: Rows, scores: Any, similarity: str, target: Path
 ) -> None:
-    from metrics.unsupervised import INFORMATIVE
     from tasks.plots import PlottedModel
 
     if own.kl is None:
         informative = (own.codes != own.codes[:, :1]).any(axis=1)
     else:
-        informative = own.kl > INFORMATIVE
+        informative = own.kl > INFORMATIVE_KL
     names = list(own.names or (f"model {i}" for i in range(len(models))))
     _draw(
         [PlottedModel(name, row["udr"]) for name, row in zip(names, models, strict=True)],

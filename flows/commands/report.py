@@ -9,6 +9,7 @@ from statistics import median
 import pyarrow.compute as pc
 
 from infra.store import Store
+from metrics import HEADLINE
 from tasks.study.model import cell_name
 from tasks.study.spec import Study
 from tasks.study.survey import CellState
@@ -47,8 +48,9 @@ def medians(study: Study, store: Store) -> tuple[list[str], dict[tuple[str, str]
     """The names of headlines and rankings, and by cell and name the median over seeds."""
     values: dict[tuple[str, str], list[float]] = {}
     columns = ["data", "method", "strength"]
-    scores = store.read("scores", [*columns, "metric", "part", "value"])
-    for row in scores.filter(pc.equal(scores["part"], "score")).to_pylist():
+    scores = store.read("scores", [*columns, "metric", "part", "factor", "value"])
+    headlines = (pc.field("part") == HEADLINE) & pc.field("factor").is_null()
+    for row in scores.filter(headlines).to_pylist():
         if row["value"] is not None:
             cell = cell_name(row["data"], row["method"], row["strength"])
             values.setdefault((cell, row["metric"]), []).append(row["value"])

@@ -14,6 +14,7 @@ from flows.commands.failures import command, failures, failures_text, retry
 from flows.commands.report import median_rows, medians, renewed_report
 from flows.commands.text import fitting, preparing, say, table
 from flows.open_study import OpenStudy, open_study
+from infra.errors import RUN_AGAIN
 from infra.store import Store
 from infra.workers import Stopped, check_address
 from tasks.report.published import SIX
@@ -105,7 +106,7 @@ def _interrupted(states: Sequence[CellState]) -> int:
     say(
         f"\nInterrupted. {count['trained']} of {count['models']} models are trained and "
         f"{count['scored']} scored; the others continue from their last checkpoint.\n"
-        "Run the same command again to continue."
+        f"{RUN_AGAIN}"
     )
     return 130
 
@@ -122,7 +123,7 @@ def _end(
     unscored = sum(len(state.unscored) for state in states)
     if unfinished or unscored:  # something lost or damaged their rows while the run worked
         missing = f"{unfinished} models are left to train and {unscored} to score"
-        troubles = [*troubles, f"{missing}. Run the same command again to continue."]
+        troubles = [*troubles, f"{missing}. {RUN_AGAIN}"]
     show = as_json if json else as_lines
     print(show(study, store, states, troubles, report))
     bad = sum(state.count(FAILED) + state.count(DIVERGED) for state in states)

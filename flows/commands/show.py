@@ -9,6 +9,7 @@ from typing import Any
 
 from infra.errors import WrongInput
 from infra.store import Store, merged_key
+from metrics import is_headline
 from tasks.study.model import cell_name
 from tasks.study.stored import STUDY_FILE
 
@@ -73,7 +74,7 @@ def _facts(store: Store, row: dict[str, Any]) -> dict[str, Any]:
         "scores": {
             score["metric"]: score["value"]
             for score in _rows(store, row, "scores")
-            if score["part"] == "score" and score["factor"] is None
+            if is_headline(score["part"], score["factor"])
         },
         "ranks": [
             {name: rank[name] for name in ("similarity", "pool", "p", "udr", "comparisons")}

@@ -35,6 +35,7 @@ from infra.errors import WrongInput
 from infra.prefect_server import drain_prefect
 from infra.store import Store
 from infra.workers import Stopped
+from tasks.study.model import CAN_RETRY
 from tasks.study.stored import stored_study
 from tasks.study.survey import survey, totals
 
@@ -74,7 +75,7 @@ def _study(form: StudyForm, limits: Limits) -> str:
         if opened.finished:
             renewed_report(opened.study, store)
             run = StudyRun(opened.study, store, opened.states)
-            with kept_updated(DashboardPage(run, opened.study, store, limits.report(store))):
+            with kept_updated(DashboardPage(run, limits.report_address(store))):
                 pass
         else:
             troubles = study_flow.fn(
@@ -82,7 +83,7 @@ def _study(form: StudyForm, limits: Limits) -> str:
                 opened,
                 limits.ray,
                 limits.workers_for(form.workers),
-                report_address=limits.report(store),
+                report_address=limits.report_address(store),
             )
     for trouble in troubles:
         get_run_logger().warning(trouble)
@@ -90,7 +91,7 @@ def _study(form: StudyForm, limits: Limits) -> str:
     total = totals(survey(opened.study, store, cells))
     counts = [f"{total[name]} {name}" for name in ("trained", "scored")]
     counts += [f"{total['left']} left"] if total["left"] else []
-    counts += [f"{total[name]} {name}, see retry" for name in ("failed", "diverged") if total[name]]
+    counts += [f"{total[name]} {name}, see retry" for name in CAN_RETRY if total[name]]
     return f"{total['models']} models: " + ", ".join(counts)
 
 
@@ -108,8 +109,8 @@ def _report(form: ReportForm, limits: Limits) -> str:
     study = stored_study(store)
     store.prepare()
     path = renewed_report(study, store)
-    show_report(artifacts_of_this_run(), store, limits.report(store))
-    return f"Report: {limits.report(store) or path}"
+    show_report(artifacts_of_this_run(), store, limits.report_address(store))
+    return f"Report: {limits.report_address(store) or path}"
 
 
 def _final_state(run: Callable[[], str]) -> Any:

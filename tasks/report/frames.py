@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from infra.store import Store
+from metrics import HEADLINE
 from tasks.study.spec import Study
 
-HEADLINE = "score"  # the part of a metric that is its number; without a factor
 MODEL_COLUMNS = [
     "model_id",
     "data",

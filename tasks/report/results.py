@@ -9,10 +9,10 @@ from functools import cached_property
 import pandas as pd
 
 from infra.store import Store
-from metrics import METRICS
+from metrics import HEADLINE, METRICS
 from tasks.best import ranking_place
 from tasks.report.figures.colours import Look, looks_of
-from tasks.report.frames import HEADLINE, Frames, parts, read_frames
+from tasks.report.frames import Frames, parts, read_frames
 from tasks.study.spec import Study
 from tasks.words import metric_name, udr_name
 

@@ -21,7 +21,7 @@ import pytest
 from flows.cli import main
 from flows.commands import doctor
 from flows.commands.doctor import Finding, masked, print_checks
-from infra.drivers.liveness import as_bytes, record
+from infra.drivers.liveness import as_bytes, lock_file, record
 from infra.drivers.lock import driver_lock
 from infra.store import Store
 from tests.flows.trained import made_up, models_of, train
@@ -361,8 +361,10 @@ def test_who_works_on_a_store_and_who_died(store: Store) -> None:
         found = checked(store)["holder"]
         assert (found.verdict, f"pid {os.getpid()} works on it" in found.found) == ("ok", True)
         me = lock.me
-    store.write_bytes(as_bytes(me), *record(me.id))  # as if it had been killed
+    store.write_bytes(as_bytes(me), *record(me.id))
+    lock_file(me.id).touch()  # as if it had been killed
     found = checked(store)["holder"]
     assert (found.verdict, found.found.endswith("died")) == ("warn", True)
+    lock_file(me.id).unlink()  # as on another machine
     store.write_bytes(as_bytes(replace(me, host="another")), *record(me.id))
     assert "@another pid" in checked(store)["holder"].found

@@ -18,7 +18,7 @@ import pytest
 
 from flows.cli import main
 from flows.commands.status import read_status, watch_store
-from infra.drivers.liveness import as_bytes, record
+from infra.drivers.liveness import as_bytes, lock_file, record
 from infra.drivers.lock import driver_lock
 from infra.store import Store
 from tasks.model_row import write_row
@@ -99,8 +99,10 @@ def test_how_long_ago_a_model_was_finished(
 def test_who_works_on_it(half: tuple[Study, Store], capsys: pytest.CaptureFixture[str]) -> None:
     with driver_lock(half[1]) as lock:
         assert f"pid {os.getpid()} works on it" in told(capsys, half[1])
-    half[1].write_bytes(as_bytes(lock.me), *record(lock.me.id))  # as if it had been killed
+    half[1].write_bytes(as_bytes(lock.me), *record(lock.me.id))
+    lock_file(lock.me.id).touch()  # as if it had been killed
     assert "nobody works on it" in told(capsys, half[1])
+    lock_file(lock.me.id).unlink()
 
 
 @pytest.mark.parametrize("table", ["models", "scores"])
