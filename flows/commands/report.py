@@ -12,9 +12,21 @@ from infra.store import Store
 from metrics import HEADLINE
 from tasks.study.model import cell_name
 from tasks.study.spec import Study
+from tasks.study.stored import stored_study
 from tasks.study.survey import CellState
 
 MADE_FROM = ("report", "made-from.json")
+
+
+def report(uri: str) -> int:
+    """Write the report of a store, and print its path."""
+    from tasks.report.page import write_report
+
+    store = Store(uri)
+    study = stored_study(store)
+    store.prepare()
+    print(write_report(store, study))
+    return 0
 
 
 def renewed_report(study: Study, store: Store) -> str:
