@@ -14,7 +14,7 @@ from flows import worker
 from flows.commands.run import headlines_first
 from flows.commands.text import fitting, number_text, say, table
 from flows.driver import comparison_calls, in_a_line, no_rank
-from flows.progress import Progress, shown
+from flows.progress import Progress, displayed
 from infra.errors import WrongInput, one_of
 from infra.new_file import new_file
 from infra.store import Store
@@ -160,7 +160,7 @@ def _compare_finished(
     except WrongInput:  # a store that can only be read: what it lacks is compared, not written
         return
     progress = Progress({"train": 0, "score": 0, "compare": 0}, cells=0)
-    with running_workers(ray) as workers, shown(progress):
+    with running_workers(ray) as workers, displayed(progress):
         calls = [
             call
             for group, models in groups.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,7 +109,7 @@ def _group(choice: Choice, results: Results) -> PortraitGroup:
 
 
 def _portrait(
-    role: str, choice: Choice, model: dict[str, Any], columns: list[Column], results: Results
+    role: str, choice: Choice, model: Mapping[Any, Any], columns: list[Column], results: Results
 ) -> Portrait:
     collapsed = ", collapsed: no informative latent" if model["collapsed"] else ""
     latents = f"{model['informative']:.0f} of {results.study.latents}"

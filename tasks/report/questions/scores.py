@@ -147,7 +147,7 @@ def _sentences(results: Results, rows: Sequence[CellRow]) -> list[Sentence]:
 
 def _unscored(frames: Frames) -> list[str]:
     """What could not be scored, a sentence per data set and reason."""
-    sentences = []
+    sentences: list[str] = []
     for (data, source, reason), rows in groups(frames.unscored, [*DATA_SET, "reason"]):
         counts = rows["metric"].value_counts(sort=False)
         metrics = ", ".join(metric_name(name) for name in counts.index)
