@@ -104,9 +104,8 @@ def test_models_come_best_first_with_the_median_of_their_pool(
         assert row["udr"] == pytest.approx(median(scores), abs=1e-4)
         assert (row["comparisons"], row["informative"]) == (len(scores), 2)
         assert row["scores"] == {"mig": target.strength / 100 + target.seed / 1000}
-        assert (row["method"], row["strength"], row["seed"]) == (
-            *(target.method, target.strength, target.seed),
-        )
+        cell = (target.method, target.strength, target.seed)
+        assert (row["method"], row["strength"], row["seed"]) == cell
     udr = [row["udr"] for row in of_data["models"]]
     assert udr == sorted(udr, reverse=True) and len(set(udr)) > 6
     assert [row["rank"] for row in of_data["models"]] == list(range(1, 10))
@@ -165,15 +164,19 @@ def test_the_table_says_all_that_a_reader_needs(
     facts = as_json(capsys, store.uri)["data"][0]
     out = printed(capsys, store.uri, "--top", 3)
     head, *lines = out.split("\n\n")[0].splitlines()
-    assert head.split() == [
-        *("rank", "model", "method", "strength", "seed", "udr", "informative", "comparisons"),
-        "mig",
-    ]
+    columns = "rank model method strength seed udr informative comparisons mig"
+    assert head.split() == columns.split()
     assert len(lines) == 3
     for line, row in zip(lines, facts["models"], strict=False):
         assert line.split() == [
-            *(str(row["rank"]), row["model_id"], row["method"], f"{row['strength']:g}"),
-            *(str(row["seed"]), f"{row['udr']:.3f}", "2", str(row["comparisons"])),
+            str(row["rank"]),
+            row["model_id"],
+            row["method"],
+            f"{row['strength']:g}",
+            str(row["seed"]),
+            f"{row['udr']:.3f}",
+            "2",
+            str(row["comparisons"]),
             f"{row['scores']['mig']:.3f}",
         ]
     marked = [line for line in out.splitlines() if "best of the method" in line]
@@ -229,9 +232,8 @@ def test_during_a_run_only_what_is_whole_is_written(
 
 def test_a_store_without_models_yet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, store = made_up(tmp_path / "store")
-    assert "0 models ranked" in printed(capsys, store.uri) and "6 missing" in printed(
-        capsys, store.uri
-    )
+    out = printed(capsys, store.uri)
+    assert "0 models ranked" in out and "6 missing" in out
 
 
 def test_where_nothing_can_be_written_it_still_ranks(

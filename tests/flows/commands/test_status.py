@@ -24,6 +24,7 @@ from infra.store import Store
 from tasks.model_row import write_row
 from tasks.study.spec import Study
 from tasks.study.stored import forget
+from tests.flows.conftest import MODELS
 from tests.flows.trained import compared, made_up, models_of, train
 
 Step = Callable[[], object]
@@ -128,6 +129,17 @@ def test_a_cell_that_is_merged_between_listing_and_reading_is_counted(
     during = read_status(store)
     assert not store.has_part(table, models[0].id), "it was merged between"
     assert during.totals == before
+
+
+def test_status_reads_the_store_alone(
+    undisturbed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["status", str(undisturbed), "--json"]) == 0
+    status = json.loads(capsys.readouterr().out)
+    assert (status["trained"], status["scored"], status["left"]) == (MODELS, MODELS, 0)
+    assert [cell["trained"] for cell in status["cells"]] == [2, 2, 2]
+    assert main(["status", str(undisturbed)]) == 0
+    assert "6 of 6 models trained" in capsys.readouterr().out
 
 
 # --watch -------------------------------------------------------------------------------------
