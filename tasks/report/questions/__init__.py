@@ -161,7 +161,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Portrait:
-    """One model: a heading, facts, and how it looks."""
+    """One model: a heading, facts, and how it styles."""
 
     heading: str
     facts: tuple[tuple[str, str], ...]

@@ -17,7 +17,7 @@ def answer(results: Results) -> Answer:
     if not enough_steps(study):
         return missing(
             f"This is a small study: {steps}, where the papers train for {PAPERS_STEPS:,}. Its "
-            "numbers are not comparable with the papers' numbers, so none stand here. From "
+            "numbers are not comparable with the papers' numbers, so none are shown here. From "
             f"{COMPARABLE_STEPS:,} steps on they do."
         )
     text = (
@@ -25,6 +25,6 @@ def answer(results: Results) -> Answer:
         f"{PAPERS_STEPS:,} steps. This study: {plural(len(study.methods), 'method')}, "
         f"{plural(len(study.seed_list), 'seed')}, {plural(study.training.steps, 'step')}, "
         f"architecture “{study.architecture}”. A smaller grid has less to explain, so read "
-        "differences with it in mind. Look-alike data and your own are left out."
+        "differences with it in mind. Style-alike data and your own are left out."
     )
     return Answer((Sentence(text),))
