@@ -49,7 +49,7 @@ def answer(results: Results) -> Answer:
     )
     rows = tuple(_row(failure, results) for failure in failed[:MOST_ROWS])
     about = (
-        "Models that ended without weights. They are results too, and stand in the table of models "
+        "Models that ended without weights. They are results too, and are in the table of models "
         "with their reasons."
     )
     more = f"And {len(failed) - MOST_ROWS} more, in the table of models."

@@ -94,7 +94,7 @@ def answer(results: Results) -> Answer:
             "correlation with all comparisons."
         )
         if len(results.metrics) > MOST_DRAWN:
-            text += " Four metrics are drawn; the others stand in the table."
+            text += " Four metrics are drawn; the others are in the table."
         content += [Sentence(text), Figures(groups_of_figures, method_legend(results.styles))]
     return Answer(tuple(content), tuple(_published(collected, why_not)))
 

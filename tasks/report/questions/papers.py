@@ -1,4 +1,4 @@
-"""May the study's numbers stand beside the papers' numbers?"""
+"""Are the study's numbers comparable with the papers' numbers?"""
 
 from __future__ import annotations
 
