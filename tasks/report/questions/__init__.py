@@ -1,7 +1,8 @@
 """What the report answers: one file per question, and one line here.
 
 questions/NAME.py holds QUESTION and answer(results). An answer is a list of sentences, tables,
-figures and pictures in the order in which they are read, and published numbers with ours. page.py lays out any list of answers; NAME is the anchor of the question on the page.
+figures and pictures in the order in which they are read, and published numbers with ours.
+page.py lays out any list of questions; NAME is the anchor of the question on the page.
 
 Conventions:
 - Whatever the store lacks, a question answers, if only by a `missing` sentence that says what.

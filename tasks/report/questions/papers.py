@@ -25,6 +25,6 @@ def answer(results: Results) -> Answer:
         f"{PAPERS_STEPS:,} steps. This study: {plural(len(study.methods), 'method')}, "
         f"{plural(len(study.seed_list), 'seed')}, {plural(study.training.steps, 'step')}, "
         f"architecture “{study.architecture}”. A smaller grid has less to explain, so read "
-        "differences with it in mind. Style-alike data and your own are left out."
+        "differences with it in mind. Look-alike data and your own are left out."
     )
     return Answer((Sentence(text),))

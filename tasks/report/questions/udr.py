@@ -64,7 +64,7 @@ def answer(results: Results) -> Answer:
         f"models in its panel. With fewer than {ENOUGH} models there is none worth printing."
     )
     legend = method_legend(results.styles, "larger marker: greater strength")
-    return Answer((Sentence(about), Figures(scatters(results, udr), legend), *_table(results)))
+    return Answer((Sentence(about), Figures(scatters(results, udr), legend), _table(results)))
 
 
 def scatters(results: Results, udr: Column) -> tuple[FigureGroup, ...]:
@@ -120,7 +120,9 @@ def agreements(
     return collected
 
 
-def _table(results: Results) -> tuple[Sentence | Table, ...]:
+def _table(results: Results) -> Table:
+    note = "Where less is better the sign is reversed here: above 0 means that the two agree."
+    reversed_signs = any(metric.direction < 0 for metric in results.metrics)
     methods = list(results.styles)
     rows = agreements(results.models, results.columns, methods)
     headings = (
@@ -128,16 +130,14 @@ def _table(results: Results) -> tuple[Sentence | Table, ...]:
         Heading("All methods", numeric=True),
         *(Heading(method_label(method, results.styles), numeric=True) for method in methods),
     )
-    table = Table(
+    return Table(
         headings,
         tuple(_row(row) for row in rows),
         style="tight",
+        caption=note if reversed_signs else "",
         summary="Rank correlations per method",
         open=len(rows) <= MOST_OPEN_ROWS,
     )
-    note = "Where less is better the sign is reversed in the table: above 0 the two agree."
-    notes = (Sentence(note, "note"),) if any(m.direction < 0 for m in results.metrics) else ()
-    return (*notes, table)
 
 
 def _row(row: AgreementRow) -> Row:
