@@ -49,22 +49,10 @@ def plan(
 
     Example: tolstoy plan locatello-2019 --set seeds=5
     """
-    from flows.commands.bar import preparing
-    from flows.commands.estimate import estimate
-    from flows.commands.text import print_plan
-    from infra.store import Store
-    from tasks.study.reading import read_study
-    from tasks.study.stored import check_store, planned_study
-    from tasks.study.survey import survey
+    from flows.commands.plan import plan as print_plan
 
     use_folder(data_dir)
-    study = read_study(spec, set_)
-    place = Store(store or f"studies/{study.name}")
-    study, missing = planned_study(study, place, preparing)
-    if place.exists():
-        check_store(study, place)
-    found = survey(study, place)
-    return print_plan(study, place, found, estimate(study, found, renew=calibrate), missing, json)
+    return print_plan(spec, set_, store, calibrate=calibrate, json=json)
 
 
 @app.command
@@ -121,17 +109,10 @@ def status(
 
     Example: tolstoy status studies/smoke --watch
     """
-    from flows.commands.status import look, print_status
+    from flows.commands.status import status as print_status
     from infra.store import Store
 
-    if every is not None and not (watch and every > 0):
-        accepted = "seconds above 0" if watch else "nothing, except with --watch"
-        raise WrongInput("--every", every, accepted)
-    if watch:
-        from flows.commands.watch import watch as watch_store
-
-        return watch_store(Store(store), every or 5.0, json)
-    return print_status(look(Store(store)), json)
+    return print_status(Store(store), watch=watch, every=every, json=json)
 
 
 @app.command
@@ -223,10 +204,13 @@ def rank(
 
     Example: tolstoy rank studies/smoke --pool cell; tolstoy rank codes.npz --similarity spearman
     """
-    from flows.commands.rank import Ranking
+    from flows.commands.rank import RankRequest
     from flows.commands.rank import rank as rank_place
 
-    return rank_place(place, Ranking(pool, similarity, p, data, top, plot, json), ray)
+    request = RankRequest(
+        pool=pool, similarity=similarity, p=p, data=data, top=top, plot=plot, json=json
+    )
+    return rank_place(place, request, ray)
 
 
 @app.command
@@ -313,17 +297,9 @@ def bench(
 
     Example: tolstoy bench orchestration --size 1200; tolstoy bench metrics --experiment noise
     """
-    from flows.benchmarks import BENCHMARKS, measure
-    from flows.commands.text import print_bench, print_experiment
+    from flows.commands.bench import bench as run_benchmark
 
-    if name not in BENCHMARKS:
-        raise WrongInput("bench", name, one_of(BENCHMARKS, name))
-    if name == "metrics":
-        return print_experiment(experiment, size, plot, json)
-    for option, given in (("--experiment", experiment), ("--plot", plot)):
-        if given is not None:
-            raise WrongInput(option, str(given), "nothing, except in tolstoy bench metrics")
-    return print_bench(measure(name, size), json)
+    return run_benchmark(name, size=size, experiment=experiment, plot=plot, json=json)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -16,7 +16,8 @@ from metrics.base.inputs import Inputs, Score
 
 
 class Metric(Protocol):
-    """What a module metrics/<name>.py offers."""
+    """What a module metrics/<name>.py offers. Its evaluate() may put into inputs.matrices what it
+    has learned of each latent and factor, for a picture."""
 
     NEEDS: frozenset[str]
 

@@ -122,7 +122,7 @@ def plain_stages(vae: VAE, data_set: DataSet, settings: Metrics) -> Iterator[tup
     """The same of each metric alone, with scikit-learn."""
     plain = VAE(1, MODEL.latents, fast=False).eval()
     plain.load_state_dict(vae.state_dict())
-    tasks.score.encode = _plain_encode
+    vars(tasks.score)["encode"] = _plain_encode
     yield 0.0, 0.0
     for name in NAMES:
         alone = settings.model_copy(update={"names": (name,), "trees": "sklearn"})

@@ -80,13 +80,13 @@ def _ours(method: str, channels: int, precision: str) -> None:
             self.own, self.began = 0.0, time.perf_counter()
 
     recipe = Recipe(steps=10**6, precision=precision)
-    training = Timed(
+    training: Timed = Timed(
         VAE(channels, LATENTS),
         build_objective(method, STRENGTH, LATENTS),
         recipe,
         batch,
         lambda step: torch.Generator().manual_seed(step),
-        Timed.turn,
+        lambda _: training.turn(),
         log_every=10**6,
     )
     training.initialise(torch.Generator().manual_seed(0))

@@ -301,8 +301,16 @@ def one_task() -> Finding:
         times.append(time.monotonic())
         with running_workers(None, 1) as workers:
             times.append(time.monotonic())
-            ask = task(lambda: next(iter(workers.map(_sevenfold, [(6,)])))[1], name="ask")
-            answer = flow(lambda: ask(), name="doctor")()
+
+            @task
+            def ask() -> object:
+                return next(iter(workers.map(_sevenfold, [(6,)])))[1]
+
+            @flow(name="doctor")
+            def asking() -> object:
+                return ask()
+
+            answer = asking()
             times.append(time.monotonic())
     api, ray, done = (after - before for before, after in pairwise(times))
     text = f"Prefect's API in {api:.1f} s, Ray in {ray:.1f} s, a task in {done:.1f} s"

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json as jsonlib
 import shlex
 import signal
-import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from flows.commands.bar import preparing
 from flows.commands.failures import command, failures, failures_text, retry
 from flows.commands.report import median_rows, medians, renewed_report
-from flows.commands.text import fitting, table
+from flows.commands.text import fitting, preparing, say, table
 from flows.open_study import OpenStudy, open_study
 from infra.errors import RUN_AGAIN
 from infra.store import Store
@@ -49,13 +47,13 @@ def run_study(
     with _sigterm_as_ctrl_c(), opening as opened:
         study, store, states = opened.study, opened.store, opened.states
         if opened.retried:
-            _say(f"{opened.retried} models will be tried again.")
+            say(f"{opened.retried} models will be tried again.")
         if opened.finished:
-            _say(f"{study.name}: nothing to train, score or compare; {store} has all of it.")
+            say(f"{study.name}: nothing to train, score or compare; {store} has all of it.")
             return _end(study, store, states, (), renewed_report(study, store), json)
         count = totals(states)
         unscored = sum(len(state.unscored) for state in states)
-        _say(
+        say(
             f"{study.name}: {count['left']} models to train, {count['left'] + unscored} to score, "
             f"{count['trained']} trained before; store {store}"
         )
@@ -99,13 +97,13 @@ def _run_flow(opened: OpenStudy, workers: int | None, ray: str | None) -> RunRes
                     reason = str(error.__cause__ or error).partition("\n")[0]
                     raise no_answer(url, reason) from None
                 raise
-            _say("Prefect did not answer at the end: what it shows of this run may be old.")
+            say("Prefect did not answer at the end: what it shows of this run may be old.")
     return result
 
 
 def _interrupted(states: Sequence[CellState]) -> int:
     count = totals(states)
-    _say(
+    say(
         f"\nInterrupted. {count['trained']} of {count['models']} models are trained and "
         f"{count['scored']} scored; the others continue from their last checkpoint.\n"
         f"{RUN_AGAIN}"
@@ -206,7 +204,3 @@ def headlines_first(names: Sequence[str], fixed: int = 0) -> list[int]:
         return 2 if names[place] in SIX else 3
 
     return sorted(range(len(names)), key=rank)
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)

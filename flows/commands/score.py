@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import metrics
-from flows.commands.bar import bar
-from flows.commands.text import table
+from flows.commands.text import bar, table
 from infra.errors import WrongInput, one_of
 from infra.new_file import new_file, writing_new
 

@@ -17,8 +17,7 @@ from prefect import flow, get_run_logger
 from prefect.exceptions import TerminationSignal
 from prefect.states import Cancelled, Completed, Failed
 
-from flows.commands.rank_shown import as_text
-from flows.commands.rank_store import ranked_store
+from flows.commands.rank import rank_store, store_text
 from flows.commands.report import renewed_report
 from flows.dashboard.forms import RankForm, ReportForm, StudyForm
 from flows.dashboard.limits import Limits
@@ -99,10 +98,10 @@ def _study(form: StudyForm, limits: Limits) -> str:
 def _rank(form: RankForm, limits: Limits) -> str:
     request = form.request()
     request.check()
-    study, store, results = ranked_store(limits.store(form.store), request, limits.ray)
-    text, about = as_text(study, results, request.top), "Models best first, without labels"
+    study, store, rankings = rank_store(limits.store(form.store), request, limits.ray)
+    text, about = store_text(study, rankings, request.top), "Models best first, without labels"
     artifacts_of_this_run().show("markdown", key_of(store, "ranking"), about, f"```\n{text}\n```")
-    return f"{sum(len(result.models) for result in results)} models are ranked"
+    return f"{sum(len(ranking.models) for ranking in rankings)} models are ranked"
 
 
 def _report(form: ReportForm, limits: Limits) -> str:

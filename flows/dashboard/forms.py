@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 import data
 import models
-from flows.commands.rank import Ranking
+from flows.commands.rank import RankRequest
 from flows.dashboard.limits import Limits
 from infra.errors import WrongInput, one_of
 from metrics import METRICS, SIMILARITIES
@@ -114,9 +114,15 @@ class RankForm(Form):
     data: Line = Field("", description="one data set of the study; empty: all")
     top: Annotated[int, Field(ge=1, le=1000)] = Field(20, description="lines of the table")
 
-    def request(self) -> Ranking:
-        return Ranking(
-            self.pool, self.similarity, self.p, self.data or None, self.top, plot=None, json=False
+    def request(self) -> RankRequest:
+        return RankRequest(
+            pool=self.pool,
+            similarity=self.similarity,
+            p=self.p,
+            data=self.data or None,
+            top=self.top,
+            plot=None,
+            json=False,
         )
 
 

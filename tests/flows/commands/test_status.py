@@ -1,4 +1,4 @@
-"""What of a study is done and what went wrong, once and again and again."""
+"""What of a study is done and what went wrong, once and while it is watched."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from typing import Any
 import pytest
 
 from flows.cli import main
-from flows.commands import watch as module
-from flows.commands.status import look
+from flows.commands.status import read_status, watch_store
 from infra.drivers.liveness import as_bytes, lock_file, record
 from infra.drivers.lock import driver_lock
 from infra.store import Store
@@ -112,7 +111,7 @@ def test_a_cell_that_is_merged_between_listing_and_reading_is_counted(
 ) -> None:
     study, store = half
     models = models_of(study)
-    before = look(store).totals
+    before = read_status(store).totals
     listed = Store.parts
 
     def then_merged(self: Store, name: str) -> list[str]:
@@ -126,42 +125,41 @@ def test_a_cell_that_is_merged_between_listing_and_reading_is_counted(
         return (then_merged if name == table else listed)(self, name)
 
     monkeypatch.setattr(Store, "parts", at_that_table)
-    during = look(store)
+    during = read_status(store)
     assert not store.has_part(table, models[0].id), "it was merged meanwhile"
     assert during.totals == before
 
 
-# again and again -----------------------------------------------------------------------------
+# --watch -------------------------------------------------------------------------------------
 
 
 class Clock:
-    """Time goes on when somebody sleeps, and then the next thing happens."""
+    """A clock that only sleeping moves; the next step happens during each sleep."""
 
     def __init__(self, *steps: Step) -> None:
-        self.now, self.steps, self.slept = 1000.0, list(steps), []
+        self.time, self.steps, self.slept = 1000.0, list(steps), []
 
-    def monotonic(self) -> float:
-        return self.now
+    def now(self) -> float:
+        return self.time
 
     def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
-        self.now += seconds
+        self.time += seconds
         if not self.steps:
             raise KeyboardInterrupt
         self.steps.pop(0)()
 
 
 def watched(
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     store: Store,
     steps: list[Step],
-    *options: str,
+    every: float = 5.0,
+    json: bool = False,
 ) -> tuple[list[str], Clock]:
     """What is printed while these things happen, then Ctrl-C."""
     clock = Clock(*steps)
-    monkeypatch.setattr(module, "time", clock)
-    assert main(["status", store.root, "--watch", *options]) == 0
+    assert watch_store(store, every, json, clock.now, clock.sleep) == 0
     return capsys.readouterr().out.splitlines(), clock
 
 
@@ -171,13 +169,12 @@ def nothing() -> None:
 
 def test_a_line_for_each_change_and_none_otherwise(
     half: tuple[Study, Store],
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     study, store = half
     model = models_of(study)[4]
     steps: list[Step] = [nothing, nothing, lambda: train(store, [model]), nothing, nothing]
-    lines, clock = watched(monkeypatch, capsys, store, steps, "--every", "7")
+    lines, clock = watched(capsys, store, steps, every=7)
     counts = [line for line in lines if re.match(r"\d\d:\d\d:\d\d ", line)]
     assert len(counts) == 2
     assert "2 of 6 models trained, 1 scored, 1 diverged, 1 failed, 2 left" in counts[0]
@@ -189,7 +186,6 @@ def test_a_line_for_each_change_and_none_otherwise(
 
 def test_each_reason_is_told_once(
     half: tuple[Study, Store],
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     study, store = half
@@ -201,7 +197,7 @@ def test_each_reason_is_told_once(
     def another() -> None:
         write_row(more[1], store, "failed", "a new reason")
 
-    lines, _ = watched(monkeypatch, capsys, store, [again, another])
+    lines, _ = watched(capsys, store, [again, another])
     assert sum("loss is not finite" in line for line in lines) == 1
     assert sum("OutOfMemory" in line for line in lines) == 1
     assert lines[-1] == f"{more[1].id} failed: a new reason"
@@ -209,13 +205,12 @@ def test_each_reason_is_told_once(
 
 def test_pace_and_time_left_are_of_what_was_done_since_watching_began(
     half: tuple[Study, Store],
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     study, store = half
     models = models_of(study)
     steps: list[Step] = [nothing, lambda: train(store, [models[4]])]
-    lines, _ = watched(monkeypatch, capsys, store, steps, "--every", "900", "--json")
+    lines, _ = watched(capsys, store, steps, every=900, json=True)
     first, second = map(json.loads, lines)
     assert (first["models_per_hour"], first["minutes_left"]) == (None, None)
     assert second["models_per_hour"] == pytest.approx(2.0)
@@ -227,7 +222,6 @@ def test_pace_and_time_left_are_of_what_was_done_since_watching_began(
 
 def test_models_that_are_tried_again_do_not_spoil_the_pace(
     half: tuple[Study, Store],
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     study, store = half
@@ -236,14 +230,13 @@ def test_models_that_are_tried_again_do_not_spoil_the_pace(
         lambda: forget(study, store, {"failed", "diverged"}),
         lambda: train(store, models[2:3]),
     ]
-    lines, _ = watched(monkeypatch, capsys, store, steps, "--every", "1800")
+    lines, _ = watched(capsys, store, steps, every=1800)
     assert "models per hour" not in "".join(lines[:-1])
     assert "2.0 models per hour, 90 min of training left" in lines[-1]
 
 
 def test_it_ends_when_the_study_is_done(
     half: tuple[Study, Store],
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     study, store = half
@@ -252,7 +245,7 @@ def test_it_ends_when_the_study_is_done(
         train(store, [*models_of(study)[:2], *models_of(study)[4:]])
 
     steps: list[Step] = [rest, nothing, lambda: compared(study, store), pytest.fail]
-    lines, clock = watched(monkeypatch, capsys, store, steps)
+    lines, clock = watched(capsys, store, steps)
     assert "4 of 6 models trained, 4 scored, 1 diverged, 1 failed, 0 left" in lines[-1]
     assert lines[-1].endswith("done")
     assert "done" not in lines[-2]
@@ -275,7 +268,7 @@ def test_a_store_out_of_reach_is_looked_at_again(
         lambda: train(store, models_of(study)[4:5]),
         lambda: monkeypatch.setattr(Store, "read", reads),
     ]
-    lines, _ = watched(monkeypatch, capsys, store, steps, "--json")
+    lines, _ = watched(capsys, store, steps, json=True)
     assert [json.loads(line)["trouble"] for line in lines] == [
         None,
         "cannot be read at the moment: the mount is gone",
@@ -285,23 +278,19 @@ def test_a_store_out_of_reach_is_looked_at_again(
 
 
 def test_a_large_store_is_not_read_all_the_time(
-    half: tuple[Study, Store],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    half: tuple[Study, Store], capsys: pytest.CaptureFixture[str]
 ) -> None:
     study, store = half
-    looks = []
-
-    def slowly(place: Store) -> Any:
-        module.time.now += 10  # type: ignore[attr-defined]
-        looks.append(place)
-        return look(place)
-
-    monkeypatch.setattr(module, "look", slowly)
     steps: list[Step] = [nothing, nothing, lambda: train(store, models_of(study)[4:5]), nothing]
-    _, clock = watched(monkeypatch, capsys, store, steps, "--every", "2")
-    assert clock.slept == [40, 2, 2, 40, 2]
-    assert len(looks) == 2, "what has not changed is not read again"
+    clock = Clock(*steps)
+
+    class SlowStore(Store):
+        def read_bytes(self, *names: str) -> bytes:
+            clock.time += 10 if names == ("study.json",) else 0  # read once for each status
+            return super().read_bytes(*names)
+
+    assert watch_store(SlowStore(store.root), 2.0, False, clock.now, clock.sleep) == 0
+    assert clock.slept == [40, 2, 2, 40, 2], "what has not changed is not read again"
 
 
 @pytest.mark.parametrize(
@@ -332,11 +321,16 @@ def test_what_is_no_store_is_told_at_once(
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_ctrl_c_leaves_with_0(terminal: bool, half: tuple[Study, Store]) -> None:
+def test_ctrl_c_ends_with_0(terminal: bool, half: tuple[Study, Store]) -> None:
     command = [sys.executable, "-m", "flows.cli", "status", half[1].root, "--watch", "--every", "1"]
     reads, writes = pty.openpty() if terminal else os.pipe()
     process = subprocess.Popen(
-        command, stdout=writes, stderr=subprocess.PIPE, cwd=ROOT, start_new_session=True
+        command,
+        stdout=writes,
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+        env={**os.environ, "COLUMNS": "300", "LINES": "50"},  # a long path wraps no line
+        start_new_session=True,
     )
     os.close(writes)
     said = b""
