@@ -92,6 +92,7 @@ def initialise(module: nn.Module, generator: torch.Generator) -> None:
     for layer in module.modules():
         if isinstance(layer, nn.Conv2d | nn.ConvTranspose2d | nn.Linear):
             nn.init.xavier_uniform_(layer.weight, generator=generator)
+            assert layer.bias is not None
             nn.init.zeros_(layer.bias)
 
 

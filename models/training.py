@@ -55,7 +55,8 @@ class Training(pl.LightningModule):
     ) -> None:
         super().__init__()
         self.automatic_optimization = False
-        self.vae, self.objective = vae.to(memory_format=torch.channels_last), objective
+        self.vae = vae.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.objective = objective
         self.recipe, self.batch, self.noise = recipe, batch, noise
         self.after_chunk = after_chunk
         self.log_every = log_every
@@ -108,12 +109,12 @@ class Training(pl.LightningModule):
         penalty = self.objective.penalty(code, step, generator)
         loss = reconstruction + penalty.regulariser
         self.vae_optimiser.zero_grad()
-        loss.backward(  # type: ignore[no-untyped-call]
+        loss.backward(
             inputs=list(self.vae.parameters()), retain_graph=penalty.adversary is not None
         )
         if penalty.adversary is not None and self.adversary_optimiser is not None:
             self.adversary_optimiser.zero_grad()
-            penalty.adversary.backward(inputs=list(self.objective.parameters()))  # type: ignore[no-untyped-call]
+            penalty.adversary.backward(inputs=list(self.objective.parameters()))
             self.adversary_optimiser.step()
         self.vae_optimiser.step()
         return loss.detach(), reconstruction.detach(), code.kl.detach().sum()

@@ -12,6 +12,7 @@ import statistics
 import sys
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -49,7 +50,7 @@ def _overhead(turns: int) -> Row:
     return Row("Trainer's overhead", added, aim, "ms", aim / added, "a step, against 1% of a step")
 
 
-def _ours(method: str, channels: int, precision: str) -> None:
+def _ours(method: str, channels: int, precision: Any) -> None:
     from models import build_objective
     from models.architecture import VAE
     from models.recipe import Recipe
