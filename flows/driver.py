@@ -20,7 +20,7 @@ from infra.drivers.lock import DriverLock
 from infra.errors import WrongInput
 from infra.files import no_room
 from infra.store import Store
-from infra.workers import Before, Call, Calls, Need, Rank, Stopped, Workers
+from infra.workers import Call, CallQueue, Decision, Rank, Resources, Stopped, Workers
 from tasks.log import comparison_log, model_log
 from tasks.model_row import status_of, write_row
 from tasks.study.groups import groups_of, is_ranked, outdated
@@ -57,7 +57,7 @@ class StudyRun:
         self.storage = StorageWait(store, study.running.storage_minutes, self._note)
         self._stopped: Callable[[], bool] = lambda: False
         self._unscored = {state.cell.name: state.unscored for state in states}
-        self._to_score: dict[str, Calls] = {}
+        self._to_score: dict[str, CallQueue] = {}
         self._ranked: set[str] = set()
         self._ranked_lock = threading.Lock()
         # few threads, whatever the number of cells: each keeps the memory that tables took in it
@@ -75,9 +75,12 @@ class StudyRun:
 
     def check(self, workers: Workers) -> None:
         """Raise if models ask for what this machine has not; a cluster may still grow."""
-        needs = {"training": self._training_need, "metrics": self._need(self.study.metrics)}
-        for section, need in needs.items():
-            if lacking := workers.beyond(need):
+        needed = {
+            "training": self._training_resources,
+            "metrics": self._resources(self.study.metrics),
+        }
+        for section, resources in needed.items():
+            if lacking := workers.missing(resources):
                 name, wanted, most = lacking
                 if not workers.cluster:
                     accepted = f"at most {most:.3g}, which a worker can have here"
@@ -87,14 +90,16 @@ class StudyRun:
     def open(self, workers: Workers) -> None:
         """Before any stage: make a queue per cell for trained models that wait to be scored."""
         self._stopped = self.storage.stopped = lambda: workers.stopping
-        need = self._need(self.study.metrics)
+        resources = self._resources(self.study.metrics)
         for cell in self.cells:
-            self._to_score[cell] = workers.calls(self.worker.score, need, self._before("scores"))
+            self._to_score[cell] = workers.calls(
+                self.worker.score, resources, self._decide("scores")
+            )
 
     def train(self, workers: Workers, cell: str) -> None:
         """Train a cell's unfinished models; each is scored as soon as it is trained."""
-        state, need = self.cells[cell], self._training_need
-        calls = workers.calls(self.worker.train, need, self._before("models"))
+        state, resources = self.cells[cell], self._training_resources
+        calls = workers.calls(self.worker.train, resources, self._decide("models"))
         self.progress.start("train")
         try:
             for model in state.unfinished:
@@ -102,7 +107,7 @@ class StudyRun:
             calls.end()
             for (*_, model), status in self._results(calls, "models"):
                 if isinstance(status, Exception):  # its worker was lost again and again
-                    status = self._give_up(model, status, need.tries)
+                    status = self._give_up(model, status, resources.tries)
                 state.status[model.id] = status
                 self.progress.add("train", status)
                 if status == TRAINED:
@@ -175,8 +180,10 @@ class StudyRun:
             self.progress.fail(no_rank(model_id))
         return None if failed else unreadable
 
-    def _made(self, workers: Workers, function: Callable[..., Any], calls: Iterable[Call]) -> Calls:
-        made = workers.calls(function, Need(tries=self.study.running.tries))
+    def _made(
+        self, workers: Workers, function: Callable[..., Any], calls: Iterable[Call]
+    ) -> CallQueue:
+        made = workers.calls(function, Resources(tries=self.study.running.tries))
         for call in calls:
             made.add(call)
         made.end()
@@ -199,13 +206,13 @@ class StudyRun:
     # calls to workers, and their results --------------------------------------------------
 
     @property
-    def _training_need(self) -> Need:
+    def _training_resources(self) -> Resources:
         gpus = self.study.training.gpus_per_model
-        return self._need(self.study.training, 1.0 if gpus is None else gpus)
+        return self._resources(self.study.training, 1.0 if gpus is None else gpus)
 
-    def _need(self, section: PerModel, gpus: float = 0.0) -> Need:
+    def _resources(self, section: PerModel, gpus: float = 0.0) -> Resources:
         tries = self.study.running.tries
-        return Need(section.cpus_per_model, gpus, section.memory_per_model, tries)
+        return Resources(section.cpus_per_model, gpus, section.memory_per_model, tries)
 
     def _call(self, model: Model) -> Call:
         return self.store.uri, self.study, model
@@ -214,7 +221,7 @@ class StudyRun:
         if self.study.metrics.names:
             self._to_score[cell].add(self._call(model), self.priorities[model.id])
 
-    def _results(self, calls: Calls, table: str = "") -> Iterator[tuple[Call, Any]]:
+    def _results(self, calls: CallQueue, table: str = "") -> Iterator[tuple[Call, Any]]:
         """What came of each call; one that found the disk full is done again when it is not."""
         for call, outcome in calls:
             reason = no_room(outcome) if isinstance(outcome, Exception) else ""
@@ -236,12 +243,12 @@ class StudyRun:
         self.storage.retry(lambda: write_row(model, self.store, FAILED, text))
         return FAILED
 
-    def _before(self, table: str) -> Callable[..., Before | OSError]:
-        def claimed(uri: str, study: Study, model: Model) -> Before | OSError:
+    def _decide(self, table: str) -> Callable[..., Decision | OSError]:
+        def claimed(uri: str, study: Study, model: Model) -> Decision | OSError:
             try:
-                return Before.GO if self._claim(f"{table}-{model.id}") else Before.LATER
+                return Decision.NOW if self._claim(f"{table}-{model.id}") else Decision.LATER
             except OSError as error:  # a full store is waited for; other errors its worker reports
-                return error if no_room(error) else Before.GO
+                return error if no_room(error) else Decision.NOW
 
         return claimed
 

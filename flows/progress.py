@@ -1,4 +1,4 @@
-"""How far a run is: counted by the flow's threads, shown as one calm table or as a log."""
+"""How far a run is: counted by the flow's threads, displayed as a table or as a log."""
 
 from __future__ import annotations
 
@@ -6,36 +6,42 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
+
+from flows.commands.text import duration
+from tasks.study.model import CAN_RETRY
 
 LOG_SECONDS = 15.0
 STAGES = ("train", "score", "compare")
 
 
 class Progress:
-    """Counts of what is to do and what is done, safe to update from many threads."""
+    """Counts of what there is to do and what is done; threads may update them."""
 
-    def __init__(self, todo: dict[str, int], cells: int) -> None:
+    def __init__(
+        self, todo: dict[str, int], cells: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.todo, self.cells, self.cells_done = todo, cells, 0
+        self._clock = clock
         self.done: Counter[str] = Counter()
         self.bad: Counter[str] = Counter()
         self.troubles: list[str] = []
-        self.note = ""  # what holds the run up at the moment
+        self.note = ""  # what the run is waiting for
         self._began: dict[str, float] = {}
         self._ended: dict[str, float] = {}
         self._lock = threading.Lock()
 
     def start(self, stage: str) -> None:
         with self._lock:
-            self._began.setdefault(stage, time.monotonic())
+            self._began.setdefault(stage, self._clock())
 
     def add(self, stage: str, outcome: str = "") -> None:
         with self._lock:
             self.done[stage] += 1
-            self._ended[stage] = time.monotonic()
-            if outcome in ("failed", "diverged"):
+            self._ended[stage] = self._clock()
+            if outcome in CAN_RETRY:
                 self.bad[outcome] += 1
 
     def drop(self, stage: str) -> None:
@@ -43,12 +49,12 @@ class Progress:
         self.more(stage, -1)
 
     def more(self, stage: str, count: int) -> None:
-        """So many things more to do than was known."""
+        """More to do than was known."""
         with self._lock:
             self.todo[stage] += count
 
     def fail(self, trouble: str) -> None:
-        """Something could not be done; the run goes on and says so at the end."""
+        """Record something that could not be done; the run continues and prints it at the end."""
         with self._lock:
             self.troubles.append(trouble)
 
@@ -60,7 +66,7 @@ class Progress:
         began = self._began.get(stage)
         if began is None or not self.done[stage]:
             return 0.0
-        end = self._ended[stage] if self.done[stage] >= self.todo[stage] else time.monotonic()
+        end = self._ended[stage] if self.done[stage] >= self.todo[stage] else self._clock()
         return 60 * self.done[stage] / max(end - began, 1e-3)
 
     def minutes_left(self, stage: str) -> float | None:
@@ -83,19 +89,9 @@ class Progress:
         return ", ".join(parts)
 
 
-def duration(minutes: float) -> str:
-    if minutes < 1:
-        return f"{60 * minutes:.0f} s"
-    if minutes < 120:
-        return f"{minutes:.0f} min"
-    if minutes < 60 * 48:
-        return f"{minutes / 60:.1f} h"
-    return f"{minutes / 60 / 24:.1f} days"
-
-
 @contextmanager
-def shown(progress: Progress, file: TextIO | None = None) -> Iterator[None]:
-    """Show the progress while the block runs: live on a terminal, else a line now and then."""
+def displayed(progress: Progress, file: TextIO | None = None) -> Iterator[None]:
+    """Display the progress while the block runs: live on a terminal, else a line now and then."""
     file = file or sys.stderr
     if file.isatty():
         with _live(progress):
@@ -107,22 +103,22 @@ def shown(progress: Progress, file: TextIO | None = None) -> Iterator[None]:
 
 @contextmanager
 def _logged(progress: Progress, file: TextIO) -> Iterator[None]:
-    over = threading.Event()
+    ended = threading.Event()
 
-    def tell() -> None:
+    def log() -> None:
         last = ""
-        while not over.wait(LOG_SECONDS):
+        while not ended.wait(LOG_SECONDS):
             if (line := progress.line()) != last:
                 print(line, file=file, flush=True)
                 last = line
 
-    teller = threading.Thread(target=tell, daemon=True)
-    teller.start()
+    thread = threading.Thread(target=log, daemon=True)
+    thread.start()
     try:
         yield
     finally:
-        over.set()
-        teller.join()
+        ended.set()
+        thread.join()
         print(progress.line(), file=file, flush=True)
 
 

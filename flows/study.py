@@ -22,7 +22,7 @@ from flows.dashboard.crashed_runs import close_crashed_runs, close_ended_tasks
 from flows.dashboard.page import DashboardPage, kept_updated
 from flows.driver import StudyRun
 from flows.open_study import OpenStudy
-from flows.progress import shown
+from flows.progress import displayed
 from infra.drivers.lock import DriverLock
 from infra.errors import WrongInput
 from infra.workers import Stopped, Workers, running_workers, stopped_by_signals
@@ -174,10 +174,10 @@ def study_flow(
     store, lock = opened.store, opened.lock
     run = StudyRun(study, store, opened.states, lock)
     close_crashed_runs(store, alone=lock is None or lock.alone)
-    with kept_updated(DashboardPage(run, study, store, report_address)):
+    with kept_updated(DashboardPage(run, report_address)):
         with (
             running_workers(ray_address, workers) as running,
-            shown(run.progress),
+            displayed(run.progress),
             _while_held(lock, running),
         ):
             run_stages(run, running)

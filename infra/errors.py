@@ -7,8 +7,6 @@ from collections.abc import Iterable
 
 # Phrases that several messages share; tests refer to them, too.
 RUN_AGAIN = "Run the same command again to continue."
-NEW_FILE = "a file that does not exist yet"
-WRITABLE_PLACE = "a place to write"
 RAY_CLUSTER = "a Ray cluster that runs"
 
 

@@ -9,7 +9,7 @@ import os
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -153,21 +153,13 @@ class Files:
             return
         place = Path(self.path(*names))
         place.parent.mkdir(parents=True, exist_ok=True)
-        with ExitStack() as files:
-            # Open for reading first: while a file is open for writing, its disk cannot be remounted
-            # read-only. NFS locks only files that are open for writing.
-            yield any(_lock(place, mode, files) for mode in (os.O_RDONLY, os.O_RDWR))
-
-    def is_locked(self, *names: str) -> bool:
-        """Whether somebody holds that lock; raises OSError where that cannot be known."""
-        try:
-            with Path(self.path(*names)).open("rb") as file:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        except FileNotFoundError:
-            pass
-        return False
+        with place.open("ab") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX)
+            except OSError:  # a network file system without locks
+                yield False
+            else:
+                yield True
 
     def remove(self, *names: str) -> None:
         with suppress(FileNotFoundError):
@@ -238,17 +230,6 @@ def _created(final: str, data: bytes) -> bool:
         raise
     finally:
         os.close(number)
-    return True
-
-
-def _lock(place: Path, mode: int, files: ExitStack) -> bool:
-    """Wait for the lock; False where there is none, as on some network drives."""
-    number = os.open(place, os.O_CREAT | mode, 0o666)
-    files.callback(os.close, number)
-    try:
-        fcntl.flock(number, fcntl.LOCK_EX)
-    except OSError:
-        return False
     return True
 
 

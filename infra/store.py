@@ -1,6 +1,6 @@
 """The directory or object-store prefix of one study: documents, files and Parquet tables.
 
-A table part is written whole, and named by its key, so that writing twice gives one.
+A table part is named by its key and written whole; written twice, it is replaced.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import pyarrow.parquet as pq
 from infra.files import Files
 from infra.tables import TABLES, schema
 
-DAMAGED = "damaged"  # a folder of parts that could not be read
-MERGED = "cell-"  # parts that hold the rows of many models begin with this
-WORTH_COMPRESSING = 2**15  # bytes; for less it takes longer than all else, and saves nothing
+DAMAGED = "damaged"  # a folder for parts that could not be read
+MERGED = "cell-"  # names of parts with the rows of many models begin with this
+COMPRESSED_FROM = 2**15  # bytes; compressing less saves nothing and takes most of the time
 
 
 def merged_key(cell: str) -> str:
-    """The key of the part that holds a whole cell."""
+    """The key of the part with the rows of a whole cell."""
     return MERGED + cell
 
 
@@ -33,7 +33,7 @@ class Store(Files):
     """Reads and writes one study's results; needs neither Ray nor Prefect."""
 
     def prepare(self) -> None:
-        """Create the store, or say in one line why it cannot be written."""
+        """Create the store, or raise if it cannot be written."""
         self.create([("tables", table) for table in TABLES])
 
     def write_part(
@@ -44,17 +44,17 @@ class Store(Files):
         made_from: str = "",
         lasting: bool = False,
     ) -> None:
-        """Write one part; columns are arrays or lists, and a single value stands for all rows.
+        """Write one part; columns are arrays or lists, or a single value for all rows.
 
-        `made_from` names what a derived part was made from, so that `part_made_from` can tell
-        whether it has to be made again.
+        `made_from` names what a derived part was made from: where `part_made_from` returns
+        something else, the part is out of date.
         """
         rows = columns if isinstance(columns, pa.Table) else table_of(table, columns)
         if not rows.schema.equals(schema(table)):
             raise ValueError(f"table {table}: found {rows.schema.names}, or other types")
         if made_from:
             rows = rows.replace_schema_metadata({**rows.schema.metadata, "made_from": made_from})
-        compression = "zstd" if rows.nbytes >= WORTH_COMPRESSING else "none"
+        compression = "zstd" if rows.nbytes >= COMPRESSED_FROM else "none"
         content = pa.BufferOutputStream()
         pq.write_table(rows, content, compression=compression, write_page_checksum=True)
         self.write_bytes(content.getvalue(), "tables", table, f"{key}.parquet", lasting=lasting)
@@ -66,14 +66,14 @@ class Store(Files):
         return self.exists("tables", table, f"{key}.parquet")
 
     def part_made_from(self, table: str, key: str) -> str:
-        """What a part was made from; nothing if it is not there or damaged."""
+        """What a part was made from; empty if it does not exist or is damaged."""
         part = self._read_part(table, key, ["model_id"])
         if part is None:
             return ""
         return cast(bytes, part.schema.metadata.get(b"made_from", b"")).decode()
 
     def _of_these(self, table: str, keys: Iterable[str]) -> list[str]:
-        """Those that are there; without a listing, which takes longer the larger the study is."""
+        """Those that exist; not by listing, which takes longer the larger the study is."""
         keys = list(keys)
         files = self.fs.get_file_info([self.path("tables", table, f"{k}.parquet") for k in keys])
         return [k for k, f in zip(keys, files, strict=True) if f.type != pafs.FileType.NotFound]
@@ -84,30 +84,30 @@ class Store(Files):
     def read(
         self, table: str, columns: Sequence[str] | None = None, keys: Iterable[str] | None = None
     ) -> pa.Table:
-        """All rows of a table (or of some of its parts). A damaged part counts as not there."""
+        """All rows of a table (or of some of its parts). A damaged part counts as missing."""
         if keys is None:
-            while True:  # again, if some of it was merged meanwhile
-                there = self.parts(table)
-                rows = self.read(table, columns, there)
-                if set(there) <= set(self.parts(table)):
+            while True:  # again, if a part was merged while we read
+                parts = self.parts(table)
+                rows = self.read(table, columns, parts)
+                if set(parts) <= set(self.parts(table)):
                     return rows
         keys = list(keys)
         merged = [key for key in keys if key.startswith(MERGED)]
         single = [key for key in keys if not key.startswith(MERGED)]
         wanted = columns if columns is None or "model_id" in columns else [*columns, "model_id"]
-        found = self._read_parts(table, single, wanted)
+        newer = self._read_parts(table, single, wanted)
         older = self._read_parts(table, merged, wanted)
-        everything = _newest(list(older.values()), list(found.values()))
-        rows = (
-            pa.concat_tables(everything) if everything else pa.Table.from_batches([], schema(table))
-        )
+        parts = _newest(list(older.values()), list(newer.values()))
+        rows = pa.concat_tables(parts) if parts else pa.Table.from_batches([], schema(table))
         return rows if columns is None else rows.select(list(columns))
 
     def keys_of(self, table: str, cells: Mapping[str, Iterable[str]]) -> list[str]:
-        """Keys of the parts to read for these models, ids by cell: their own, as far as they are
-        there, and their cells', there or not: a run may merge the former into the latter any time.
+        """Keys of the parts to read for these models, whose ids are given by cell.
+
+        These are the models' own parts that exist, and the merged part of each cell, whether it
+        exists or not: a run may merge parts at any time.
         """
-        ids = {model_id for found in cells.values() for model_id in found}
+        ids = {model_id for model_ids in cells.values() for model_id in model_ids}
         return [*ids.intersection(self.parts(table)), *map(merged_key, cells)]
 
     def rows_of(self, table: str, model_id: str, cell: str) -> pa.Table:
@@ -116,51 +116,50 @@ class Store(Files):
         return rows.filter(pc.equal(rows["model_id"], model_id))
 
     def merge(self, table: str, cell: str, keys: Iterable[str]) -> None:
-        """Put the parts of a cell's models into one, so that reading a large study stays quick.
+        """Put the parts of a cell's models into one, so that reading a large study stays fast.
 
-        Killed at any point this loses nothing: the small parts go only once the large one stands,
-        and until they do their rows are taken instead of the merged ones. What is damaged is left.
+        Nothing is lost if it is killed: a small part is removed after the merged part is written,
+        and as long as it exists its rows replace the merged ones. Damaged parts stay.
         """
         key = merged_key(cell)
         small = self._read_parts(table, self._of_these(table, keys), None)
         if small:
             older = self._read_parts(table, [key], None)
             if not older and self.has_part(table, key):
-                self._set_aside(table, key)
-            everything = _newest(list(older.values()), list(small.values()))
-            self.write_part(table, key, pa.concat_tables(everything), lasting=True)
-            for k in small:
-                self.remove_part(table, k)
+                self._move_damaged(table, key)
+            rows = pa.concat_tables(_newest(list(older.values()), list(small.values())))
+            self.write_part(table, key, rows, lasting=True)
+            for small_key in small:
+                self.remove_part(table, small_key)
 
-    def _set_aside(self, table: str, key: str) -> None:
-        """Keep a damaged part out of the way of the one that takes its place."""
+    def _move_damaged(self, table: str, key: str) -> None:
+        """Keep a damaged part in another folder, as a new one gets its name."""
         name = f"{table}-{key}-{uuid.uuid4().hex[:8]}.parquet"
         if self.local:
             Path(self.path(DAMAGED)).mkdir(exist_ok=True)
         self.move(("tables", table, f"{key}.parquet"), (DAMAGED, name))
 
     def drop(self, table: str, cell: str, model_ids: set[str]) -> None:
-        """Remove some models' rows, wherever they stand."""
+        """Remove the rows of some models from their own parts and the merged one."""
         key = merged_key(cell)
         if self.has_part(table, key):
             rows = self.read(table, keys=[key])
-            keep = rows.filter(
-                pc.invert(pc.is_in(rows["model_id"], pa.array(sorted(model_ids), pa.string())))
-            )
-            if keep.num_rows < rows.num_rows:
-                self.write_part(table, key, keep)
+            dropped = pc.is_in(rows["model_id"], pa.array(sorted(model_ids), pa.string()))
+            others = rows.filter(pc.invert(dropped))
+            if others.num_rows < rows.num_rows:
+                self.write_part(table, key, others)
         for model_id in model_ids:
             self.remove_part(table, model_id)
 
     def _read_parts(
         self, table: str, keys: Sequence[str], columns: Sequence[str] | None
     ) -> dict[str, pa.Table]:
-        """Those that can be read, by key."""
+        """The parts that can be read, by key."""
 
         def read(key: str) -> pa.Table | None:
             return self._read_part(table, key, columns)
 
-        if self.local:  # threads would wait for each other more than for the disk
+        if self.local:  # here threads would be slower: they wait for each other
             parts = list(map(read, keys))
         else:
             with ThreadPoolExecutor(4) as pool:
@@ -172,17 +171,17 @@ class Store(Files):
             content = self.read_bytes("tables", table, f"{key}.parquet")
         except FileNotFoundError:
             return None
-        try:  # apart from the reading: a store out of reach must not look like a damaged part
+        try:  # reading is outside: a store out of reach must not look like a damaged part
             file = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
             rows = file.read(columns=columns, use_threads=False)
             _check_shape(file, rows, table)
             return _completed(rows, table, columns)
-        except (pa.ArrowException, OSError, ValueError):  # what the parser says of wrong bytes
+        except (pa.ArrowException, OSError, ValueError):  # the parser's errors at wrong bytes
             return None
 
 
 def _newest(merged: Sequence[pa.Table], own: Sequence[pa.Table]) -> list[pa.Table]:
-    """All rows; a model's own part is newer than what was merged of it."""
+    """All parts, without merged rows of models that have their own part, which is newer."""
     if merged and own:
         fresh = pa.concat_arrays([part["model_id"].combine_chunks().unique() for part in own])
         merged = [part.filter(pc.invert(pc.is_in(part["model_id"], fresh))) for part in merged]
@@ -190,7 +189,7 @@ def _newest(merged: Sequence[pa.Table], own: Sequence[pa.Table]) -> list[pa.Tabl
 
 
 def table_of(name: str, columns: Mapping[str, Any]) -> pa.Table:
-    """A table of the schema; a single value stands for all rows."""
+    """A table with this schema; a column may be a single value for all rows."""
     wanted = schema(name)
     missing, unknown = set(wanted.names) - set(columns), set(columns) - set(wanted.names)
     if missing or unknown:
@@ -211,14 +210,14 @@ def table_of(name: str, columns: Mapping[str, Any]) -> pa.Table:
 
 
 def _check_shape(file: pq.ParquetFile, rows: pa.Table, table: str) -> None:
-    """Raise if rows are missing, or a name is another one: checksums do not cover such bytes."""
-    found, known = set(file.schema_arrow.names), set(schema(table).names)
-    if (known - found and found - known) or len(rows) != file.metadata.num_rows:
-        raise ValueError(f"table {table}: {len(rows)} rows of {sorted(found)}")
+    """Raise if rows are missing or a column has another name: no checksum covers such bytes."""
+    names, known = set(file.schema_arrow.names), set(schema(table).names)
+    if (known - names and names - known) or len(rows) != file.metadata.num_rows:
+        raise ValueError(f"table {table}: {len(rows)} rows of {sorted(names)}")
 
 
 def _completed(rows: pa.Table, table: str, columns: Sequence[str] | None) -> pa.Table:
-    """Rows written before a column was added to the schema have nulls in it."""
+    """Add the columns that the schema did not have when the rows were written, as nulls."""
     wanted = schema(table) if columns is None else pa.schema(map(schema(table).field, columns))
     if rows.schema.names == wanted.names:
         return rows

@@ -1,4 +1,4 @@
-"""Ray workers: calls are handed out in order of rank, a bounded number of each kind at a time."""
+"""Ray workers: calls are submitted in order of rank, a bounded number of each kind at a time."""
 
 from __future__ import annotations
 
@@ -18,79 +18,83 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from infra.errors import WrongInput
+from infra.errors import RAY_CLUSTER, RUN_AGAIN, WrongInput
 from infra.runtime import ASKED_ONCE, BLAS_KERNELS, LOOPBACK_ONLY, WORKER, cores
 
-OBJECT_STORE_BYTES = 150 * 2**20  # arrays never travel through Ray: ids and paths do
-PER_CORE = 4  # calls of a kind in flight; thousands of pending ones are known to stall a driver
+OBJECT_STORE_BYTES = 150 * 2**20  # enough: calls pass ids and paths, never arrays
+CALLS_PER_CORE = 4  # submitted calls of a kind; thousands of pending calls slow a Ray driver down
 POLL_SECONDS = 0.2
-LATER_SECONDS = 2.0
-COUNT_SECONDS = 30.0
-LOOK_SECONDS = 5.0
+RETRY_SECONDS = 2.0
+CLUSTER_SIZE_SECONDS = 30.0
+CLUSTER_CHECK_SECONDS = 5.0
+FAILED_CHECKS = 3  # so many in a row, and the cluster is given up
 JOIN_SECONDS = 5.0
-LOOKS = 3  # at a cluster that does not answer, before it is given up
 
 Rank = tuple[int, ...]
 Call = tuple[Any, ...]
 
 
 class Stopped(Exception):
-    """The run was told to stop; what is finished stands in the store."""
+    """The run was stopped; what is done is in the store."""
 
 
-class Before(Enum):
-    """What may be said of a call when its turn comes; any other answer is its result."""
+class Decision(Enum):
+    """Whether to run a call when its turn comes."""
 
-    GO = 1
-    LATER = 2  # somebody else does it at the moment
+    NOW = 1
+    LATER = 2  # another driver does it at the moment
 
 
 @dataclass(frozen=True)
-class Need:
-    """What one call is given of a machine, and how often it is tried if its worker dies."""
+class Resources:
+    """What one call needs of a machine, and how often it is tried if its worker dies."""
 
     cpus: float = 1.0
     gpus: float = 0.0
     memory_gib: float | None = None
     tries: int = 4
 
-    def options(self, gpus_there: bool) -> dict[str, Any]:
-        """For Ray. Where there is no GPU, what wants one runs on the CPU."""
-        wanted: dict[str, Any] = {"num_cpus": self.cpus, "max_retries": 0}  # we try again ourselves
-        wanted["num_gpus"] = self.gpus if gpus_there else 0
+    def options(self, has_gpus: bool) -> dict[str, Any]:
+        """For Ray. Without GPUs, a call that needs one runs on the CPU."""
+        options: dict[str, Any] = {"num_cpus": self.cpus, "max_retries": 0}  # we retry ourselves
+        options["num_gpus"] = self.gpus if has_gpus else 0
         if self.memory_gib is not None:
-            wanted["memory"] = int(self.memory_gib * 2**30)
-        return wanted
+            options["memory"] = int(self.memory_gib * 2**30)
+        return options
 
 
-Kind = tuple[Callable[..., Any], Need]
+Kind = tuple[Callable[..., Any], Resources]
+
+
+def run_now(*call: Any) -> Decision:
+    return Decision.NOW
 
 
 @dataclass(eq=False)
-class Calls:
+class CallQueue:
     """Calls of one function; more may be added while results are read, until `end`.
 
-    Iterating yields (call, result) as calls end, in whatever order they do; a result is an
-    exception if the call raised or its worker was lost for good. `before` is asked of each call
-    when its turn comes.
+    Iterating yields (call, result) in the order in which calls end; a result is an exception if the
+    call raised or its worker died at each try. `decide` is called with a call's arguments when its
+    turn comes; if it returns no Decision, what it returns is the result of the call.
     """
 
     workers: Workers
     kind: Kind
-    before: Callable[..., Any] = lambda *call: Before.GO
+    decide: Callable[..., Any] = run_now
     _results: queue.SimpleQueue[tuple[Call | None, Any]] = field(default_factory=queue.SimpleQueue)
     _added: int = 0
 
     def add(self, call: Call, rank: Rank = ()) -> None:
-        """Have a call made; of those that wait, the one of the lowest rank is next."""
+        """Add a call; of those that wait, the one with the lowest rank is next."""
         self._added += 1
         self.workers.enqueue(self, call, rank)
 
     def end(self) -> None:
-        """Nothing will be added any more."""
-        self.give(None, None)
+        """No call will be added any more."""
+        self.put_result(None, None)
 
-    def give(self, call: Call | None, result: Any) -> None:
+    def put_result(self, call: Call | None, result: Any) -> None:
         self._results.put((call, result))
 
     def __iter__(self) -> Iterator[tuple[Call, Any]]:
@@ -111,12 +115,12 @@ class _Waiting:
     rank: Rank
     number: int
     call: Call = field(compare=False)
-    of: Calls = field(compare=False)
-    tried: int = field(default=0, compare=False)
+    queue: CallQueue = field(compare=False)
+    tries: int = field(default=0, compare=False)
 
 
 class Workers:
-    """Hands calls to Ray, from one thread whoever asks for them."""
+    """Submits the calls of all threads to Ray, from one thread."""
 
     def __init__(
         self,
@@ -124,79 +128,85 @@ class Workers:
         gpus: float = 0.0,
         cluster: str = "",
         machines: Sequence[Mapping[str, float]] = (),
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         self.count, self.gpus, self.cluster = count, gpus, cluster  # its address, if not our own
-        self.machines = machines  # what Ray says each of them has
+        self.machines = machines  # the resources of each, as Ray lists them
+        self._now = now
         self._stopping = False  # no Event: a signal may come while the main thread holds its lock
-        self._ended: BaseException | None = None
-        self._counted_at = time.monotonic()
+        self._error: BaseException | None = None  # why no more calls are submitted
+        self._counted_at = now()
         self._waiting: dict[Kind, list[_Waiting]] = {}
-        self._later: list[tuple[float, _Waiting]] = []
-        self._flying: dict[Any, _Waiting] = {}
+        self._delayed: list[tuple[float, _Waiting]] = []
+        self._submitted: dict[Any, _Waiting] = {}
         self._in_flight: Counter[Kind] = Counter()
         self._remote: dict[tuple[Kind, bool], Any] = {}
-        self._calls: weakref.WeakSet[Calls] = weakref.WeakSet()
+        self._queues: weakref.WeakSet[CallQueue] = weakref.WeakSet()
         self._number = 0
         self._changed = threading.Condition()
-        self._thread = threading.Thread(target=self._run, name="hands out", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="submits calls", daemon=True)
         self._thread.start()
         if cluster:
-            threading.Thread(target=self._look, name="looks", daemon=True).start()
+            watch = threading.Thread(target=self._watch_cluster, name="watches Ray", daemon=True)
+            watch.start()
 
     def calls(
         self,
         function: Callable[..., Any],
-        need: Need = Need(),
-        before: Callable[..., Any] = lambda *call: Before.GO,
-    ) -> Calls:
-        calls = Calls(self, (function, need), before)
+        resources: Resources = Resources(),
+        decide: Callable[..., Any] = run_now,
+    ) -> CallQueue:
+        calls = CallQueue(self, (function, resources), decide)
         with self._changed:
-            self._calls.add(calls)
-            if self._ended:
-                calls.give(None, self._ended)
+            self._queues.add(calls)
+            if self._error:
+                calls.put_result(None, self._error)
         return calls
 
-    def beyond(self, need: Need) -> tuple[str, float, float] | None:
-        """What of a need no machine has, were it idle: its name, how much it is, how much there is.
+    def missing(self, resources: Resources) -> tuple[str, float, float] | None:
+        """A resource that no machine has, even if idle: its name, how much is needed and available.
 
-        Ray would wait for such a machine for ever, and say nothing.
+        Ray would wait for such a machine without end and without a message.
         """
-        wanted = {"cpus": need.cpus, "memory": need.memory_gib or 0.0}
-        wanted["gpus"] = need.gpus if self.gpus else 0.0
-        short = None
-        for one in self.machines:
-            has = {"cpus": one.get("CPU", 0.0), "gpus": one.get("GPU", 0.0)}
-            has["memory"] = one.get("memory", 0.0) / 2**30
-            short = next(((n, w, has[n]) for n, w in wanted.items() if w > has[n]), None)
-            if short is None:
+        needed = {"cpus": resources.cpus, "memory": resources.memory_gib or 0.0}
+        needed["gpus"] = resources.gpus if self.gpus else 0.0
+        missing = None
+        for machine in self.machines:
+            has = {"cpus": machine.get("CPU", 0.0), "gpus": machine.get("GPU", 0.0)}
+            has["memory"] = machine.get("memory", 0.0) / 2**30
+            missing = next(((n, w, has[n]) for n, w in needed.items() if w > has[n]), None)
+            if missing is None:
                 break
-        return short
+        return missing
 
     def map(
-        self, function: Callable[..., Any], calls: Iterable[Call], need: Need = Need()
+        self,
+        function: Callable[..., Any],
+        calls: Iterable[Call],
+        resources: Resources = Resources(),
     ) -> Iterator[tuple[Call, Any]]:
-        """(call, result) of calls that are known beforehand, as they end."""
-        made = self.calls(function, need)
+        """(call, result) of these calls, in the order in which they end."""
+        added = self.calls(function, resources)
         for call in calls:
-            made.add(call)
-        made.end()
-        return iter(made)
+            added.add(call)
+        added.end()
+        return iter(added)
 
-    def enqueue(self, of: Calls, call: Call, rank: Rank) -> None:
+    def enqueue(self, calls: CallQueue, call: Call, rank: Rank) -> None:
         with self._changed:
             self._number += 1
-            self._queue(_Waiting(rank, self._number, call, of))
+            self._wait(_Waiting(rank, self._number, call, calls))
             self._changed.notify()
 
-    def _queue(self, one: _Waiting) -> None:
-        heapq.heappush(self._waiting.setdefault(one.of.kind, []), one)
+    def _wait(self, waiting: _Waiting) -> None:
+        heapq.heappush(self._waiting.setdefault(waiting.queue.kind, []), waiting)
 
     @property
     def stopping(self) -> bool:
         return self._stopping
 
     def stop(self) -> None:
-        """Hand out nothing more; whoever waits for results is told within a moment."""
+        """Submit nothing more; threads that wait for results get Stopped within a moment."""
         self._stopping = True
 
     def close(self) -> None:
@@ -204,106 +214,110 @@ class Workers:
         self._thread.join(JOIN_SECONDS)  # no longer: a call of Ray may hang
 
     def _run(self) -> None:
-        ended: BaseException = Stopped()
+        error: BaseException = Stopped()
         try:
             while not self._stopping:
-                self._count_again()
-                self._hand_out()
+                self._update_cluster_size()
+                self._submit()
                 self._collect()
-        except BaseException as error:  # the cluster is gone, say: whoever waits must know
-            ended = error
-        self._tell(ended)
+        except BaseException as raised:  # for example, the cluster does not exist any more
+            error = raised
+        self._fail_all(error)
 
-    def _tell(self, ended: BaseException) -> None:
-        """Whoever waits is told why there is nothing more to wait for, once."""
+    def _fail_all(self, error: BaseException) -> None:
+        """Raise an error in all threads that wait for results; only the first error counts."""
         with self._changed:
-            if self._ended is None:
-                self._ended = ended
-                for calls in self._calls:
-                    calls.give(None, ended)
+            if self._error is None:
+                self._error = error
+                for calls in self._queues:
+                    calls.put_result(None, error)
 
-    def _look(self) -> None:
-        """See that the cluster is there: calls of Ray's hang for a minute, then Ray ends us."""
-        unanswered = 0
-        while not self._stopping and unanswered < LOOKS:
-            time.sleep(LOOK_SECONDS)
+    def _watch_cluster(self) -> None:
+        """Give the cluster up if it does not answer; Ray would hang, then end this process."""
+        failed = 0
+        while not self._stopping and failed < FAILED_CHECKS:
+            time.sleep(CLUSTER_CHECK_SECONDS)
             try:
                 check_address(self.cluster)
-                unanswered = 0
+                failed = 0
             except WrongInput:
-                unanswered += 1
-        if unanswered == LOOKS:
+                failed += 1
+        if failed == FAILED_CHECKS:
             found = f"{self.cluster}, which does not answer any more"
-            accepted = "a Ray cluster that runs; the same command goes on"
-            self._tell(WrongInput("--ray", found, accepted))
+            self._fail_all(WrongInput("--ray", found, f"{RAY_CLUSTER}. {RUN_AGAIN}"))
             self.stop()
 
-    def _count_again(self) -> None:
+    def _update_cluster_size(self) -> None:
         """A cluster may grow or shrink, and grows only if enough calls wait."""
-        due = time.monotonic() - self._counted_at > COUNT_SECONDS
+        due = self._now() - self._counted_at > CLUSTER_SIZE_SECONDS
         if self.cluster and due:
             import ray
 
-            there = ray.cluster_resources()
-            self.count = max(self.count, int(there.get("CPU", 1)))
-            self.gpus = max(self.gpus, there.get("GPU", 0.0))
-            self._counted_at = time.monotonic()
+            resources = ray.cluster_resources()
+            self.count = max(self.count, int(resources.get("CPU", 1)))
+            self.gpus = max(self.gpus, resources.get("GPU", 0.0))
+            self._counted_at = self._now()
 
-    def _hand_out(self) -> None:
-        now = time.monotonic()
-        due = [waiting for at, waiting in self._later if at <= now]
-        self._later = [pair for pair in self._later if pair[0] > now]
+    def _submit(self) -> None:
+        now = self._now()
+        due = [delayed for at, delayed in self._delayed if at <= now]
+        self._delayed = [pair for pair in self._delayed if pair[0] > now]
         with self._changed:
-            for waiting in due:
-                self._queue(waiting)
-        while (one := self._next()) is not None:
-            answer = one.of.before(*one.call)
-            if answer is Before.GO:
-                self._flying[self._reused(one.of.kind).remote(*one.call)] = one
-                self._in_flight[one.of.kind] += 1
-            elif answer is Before.LATER:
-                self._later.append((time.monotonic() + LATER_SECONDS, one))
+            for delayed in due:
+                self._wait(delayed)
+        while (waiting := self._next()) is not None:
+            kind, call = waiting.queue.kind, waiting.call
+            decision = waiting.queue.decide(*call)
+            if decision is Decision.NOW:
+                self._submitted[self._remote_function(kind).remote(*call)] = waiting
+                self._in_flight[kind] += 1
+            elif decision is Decision.LATER:
+                self._delay(waiting)
             else:
-                one.of.give(one.call, answer)
+                waiting.queue.put_result(call, decision)
+
+    def _delay(self, waiting: _Waiting) -> None:
+        self._delayed.append((self._now() + RETRY_SECONDS, waiting))
 
     def _next(self) -> _Waiting | None:
-        """What is next of a kind that has room in flight."""
+        """The next call of a kind of which more may be submitted."""
         with self._changed:
             for kind, waiting in self._waiting.items():
-                if waiting and self._in_flight[kind] < PER_CORE * self.count:
+                if waiting and self._in_flight[kind] < CALLS_PER_CORE * self.count:
                     return heapq.heappop(waiting)
         return None
 
     def _collect(self) -> None:
-        if not self._flying:
+        if not self._submitted:
             with self._changed:
                 self._changed.wait(POLL_SECONDS)
             return
         import ray
 
-        ready, _ = ray.wait(list(self._flying), num_returns=1, timeout=POLL_SECONDS)
+        ready, _ = ray.wait(list(self._submitted), num_returns=1, timeout=POLL_SECONDS)
         for reference in ready:
-            one = self._flying.pop(reference)
-            self._in_flight[one.of.kind] -= 1
-            one.tried += 1
-            outcome = _outcome(reference)
-            if _is_lost(outcome) and one.tried < one.of.kind[1].tries:
-                self._later.append((time.monotonic() + LATER_SECONDS, one))
+            waiting = self._submitted.pop(reference)
+            kind = waiting.queue.kind
+            self._in_flight[kind] -= 1
+            waiting.tries += 1
+            result = _result(reference)
+            if _worker_died(result) and waiting.tries < kind[1].tries:
+                self._delay(waiting)
             else:
-                one.of.give(one.call, outcome)
+                waiting.queue.put_result(waiting.call, result)
 
-    def _reused(self, kind: Kind) -> Any:
-        """One remote function for all calls: a fresh one each time makes the queue superlinear."""
+    def _remote_function(self, kind: Kind) -> Any:
+        """The same for all calls: with a new one for each, Ray's queue takes superlinear time."""
         import ray
 
-        gpus_there = self.gpus > 0  # which may come later
-        if (kind, gpus_there) not in self._remote:
-            function, need = kind
-            self._remote[kind, gpus_there] = ray.remote(**need.options(gpus_there))(function)
-        return self._remote[kind, gpus_there]
+        has_gpus = self.gpus > 0  # a GPU may be added later
+        if (kind, has_gpus) not in self._remote:
+            function, resources = kind
+            self._remote[kind, has_gpus] = ray.remote(**resources.options(has_gpus))(function)
+        return self._remote[kind, has_gpus]
 
 
-def _outcome(reference: Any) -> Any:
+def _result(reference: Any) -> Any:
     import ray
 
     try:
@@ -312,79 +326,79 @@ def _outcome(reference: Any) -> Any:
         return error
 
 
-def _is_lost(outcome: object) -> bool:
-    """Whether its worker or its machine ended under a call.
+def _worker_died(result: object) -> bool:
+    """Whether the worker or the machine of a call died.
 
-    Ray itself tries such calls again by timers that stand still for an hour when the clock is set
-    back by one, and counts those apart that run out of memory.
+    Ray's own retries use timers that stop for an hour when the clock is set back by one, and count
+    calls that ran out of memory separately.
     """
     import ray
 
-    if isinstance(outcome, ray.exceptions.RayTaskError):  # what the call itself raised
+    if isinstance(result, ray.exceptions.RayTaskError):  # the call itself raised it
         return False
-    return isinstance(outcome, ray.exceptions.RayError)
+    return isinstance(result, ray.exceptions.RayError)
 
 
 @contextmanager
 def stopped_by_signals(workers: Workers) -> Iterator[None]:
-    """Have the workers stop at once at Ctrl-C or SIGTERM, whatever the main thread does then.
+    """Stop the workers at once at Ctrl-C or SIGTERM, whatever the main thread is doing.
 
-    Python raises an exception in the middle of it, where a library may catch or lose it.
+    Python raises KeyboardInterrupt in the main thread, where a library may catch or lose it.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    before = {number: found for number, found in before.items() if found != signal.SIG_IGN}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {n: handler for n, handler in handlers.items() if handler != signal.SIG_IGN}
 
     def stop(number: int, frame: Any) -> None:
         workers.stop()
-        handler = before[signal.Signals(number)]
+        handler = handlers[signal.Signals(number)]
         if callable(handler):
             handler(number, frame)
         elif handler == signal.SIG_DFL:
             raise KeyboardInterrupt
 
-    for number in before:
+    for number in handlers:
         signal.signal(number, stop)
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
 
 
 def check_address(address: str) -> None:
-    """Raise if nobody listens at host:port; Ray itself would try for minutes."""
+    """Raise if no server listens at host:port; Ray itself would try for minutes."""
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdigit() or "/" in address:
-        return  # "auto", or a scheme of Ray's: Ray knows what to make of it
+        return  # "auto", or an address with a scheme, which Ray resolves
     try:
         socket.create_connection((host, int(port)), timeout=10).close()
     except (OSError, OverflowError) as error:
-        raise WrongInput("--ray", f"{address} ({error})", "a Ray cluster that runs") from None
+        raise WrongInput("--ray", f"{address} ({error})", RAY_CLUSTER) from None
 
 
 @contextmanager
 def running_workers(address: str | None = None, count: int | None = None) -> Iterator[Workers]:
-    """Workers on a cluster, or on a Ray of this process's own that ends with it."""
+    """Workers on a cluster, or on a local Ray that ends with this process."""
     os.environ.setdefault(*(ASKED_ONCE if address else LOOPBACK_ONLY))
     import ray
 
     environment = {"env_vars": WORKER}
-    if address:  # of machines that need not be like this one
+    if address:  # its machines may have other processors than this one
         environment = {"env_vars": {n: v for n, v in WORKER.items() if n != BLAS_KERNELS}}
         try:
             ray.init(
                 address, runtime_env=environment, log_to_driver=False, logging_level=logging.ERROR
             )
-        except (ConnectionError, RuntimeError) as error:  # the second if this is no node of it
+        except (ConnectionError, RuntimeError) as error:  # RuntimeError: this is not a node of it
             accepted = (
                 "a running Ray cluster of which this machine is a node (ray start --address), "
                 "with RAY_AUTH_MODE=token if it uses tokens"
             )
             raise WrongInput("--ray", f"{address} ({error})", accepted) from None
-        address = ray.get_runtime_context().gcs_address  # "auto" says nothing of where it is
+        address = ray.get_runtime_context().gcs_address  # which "auto" does not contain
         count = max(1, int(ray.cluster_resources().get("CPU", 1)))
     else:
         count = count or cores()

@@ -1,11 +1,22 @@
 """Scores of a representation: functions of arrays, one file per metric.
 
-Adding a metric is one file, metrics/NAME.py with NEEDS and evaluate(), and one line here. This
-module imports nothing heavy, so that a command line may list the metrics without waiting for numpy.
+Adding a metric is one file, metrics/NAME.py with NEEDS and evaluate(), and one line in METRICS. A
+similarity likewise: metrics/udr/NAME.py and one line in SIMILARITIES.
+
+This module imports nothing heavy, so that a command line may list the metrics without waiting for
+numpy.
 """
 
 from dataclasses import dataclass
 from typing import Literal
+
+INFORMATIVE_KL = 0.01  # nats; Duan et al. 2020, equation 3: latents with more are informative
+HEADLINE = "score"  # the part that holds a metric's one number of a model, without a factor
+
+
+def is_headline(part: str, factor: object) -> bool:
+    return part == HEADLINE and factor is None
+
 
 Better = Literal["more", "less", "neither"]
 Kind = Literal["disentanglement", "task", "unsupervised"]
@@ -13,7 +24,7 @@ Kind = Literal["disentanglement", "task", "unsupervised"]
 
 @dataclass(frozen=True)
 class Metric:
-    """What is to be said of a metric: `better` says which values of its headline are good."""
+    """The facts of a metric; `better` is which values of its headline are good."""
 
     title: str
     paper: str  # a key of tasks.citations.PAPERS

@@ -7,17 +7,21 @@ test sets.
 
 Paper: Higgins et al. 2017, "beta-VAE: learning basic visual concepts with a constrained variational
 framework", as in Locatello et al. 2019, appendix C: sets have 64 pairs, scikit-learn's logistic
-regression with its default settings learns from 10,000 sets and is tested on 5,000. "calibrated"
-maps the accuracy of guessing among M factors, 1/M, to 0 and 1 to 1 (Carbonneau et al. 2022, section
-4.2.1); worse than guessing is negative. Family: intervention. Property: modularity.
+regression with its default settings learns from 10,000 sets and is tested on 5,000. Family:
+intervention. Property: modularity.
 
-Conventions: the classifier's penalty makes the score depend on the latents' scale. Latents much
-below 1 in size count little, and without any difference to learn from the most frequent factor is
-told, which is right about as often as guessing. Where a training feature exceeds 1000, all features
-are divided by one number that makes the largest 1000, as the classifier fails on much larger ones.
-It stops after scikit-learn's 100 iterations, converged or not, without a warning. With one factor
-in training sets, that one is told. A factor that no test set shares has no accuracy; one that no
-training set shares is never told. With one factor in all, the calibrated score is 0.
+Conventions:
+- "calibrated" maps the accuracy of guessing among M factors, 1/M, to 0 and 1 to 1 (Carbonneau et
+  al. 2022, section 4.2.1); worse than guessing is negative. With one factor in all, it is 0.
+- The classifier's penalty makes the score depend on the latents' scale: latents much below 1 in
+  size count little. Without any difference to learn from, the most frequent factor is predicted,
+  which is right about as often as guessing.
+- Where a training feature exceeds 1000, all features are divided by one number that makes the
+  largest 1000, as the classifier fails on much larger ones.
+- The classifier stops after scikit-learn's 100 iterations, converged or not, without a warning.
+- With one factor in the training sets, that one is predicted.
+- A factor that no test set shares has no accuracy; one that no training set shares is never
+  predicted.
 """
 
 import warnings
@@ -27,7 +31,7 @@ from numpy.typing import NDArray
 
 from metrics.base.arrays import BadArray, Factors, numbers, whole_numbers
 from metrics.base.inputs import Inputs, Pairs, Score
-from metrics.factor_vae import calibrated, per_factor
+from metrics.base.votes import calibrated, per_factor
 
 NEEDS = frozenset({"pairs"})
 
@@ -43,13 +47,13 @@ def beta_vae(train: Pairs, test: Pairs, rng: np.random.Generator) -> list[Score]
             "test", f"{test_features.shape[1]} latents", f"{features.shape[1]}, as train"
         )
     divisor = max(1.0, float(features.max()) / LARGEST_FEATURE)
-    told, test_told = _classify(features / divisor, factor, test_features / divisor, rng)
-    right = test_told == test_factor
+    predicted, test_predicted = _classify(features / divisor, factor, test_features / divisor, rng)
+    right = test_predicted == test_factor
     score = float(right.mean())
     return [
         Score("score", score),
         Score("calibrated", calibrated(score, factor, test_factor)),
-        Score("train_accuracy", float((told == factor).mean())),
+        Score("train_accuracy", float((predicted == factor).mean())),
         *per_factor(right, test_factor),
     ]
 
@@ -74,7 +78,7 @@ def _classify(
     test_features: NDArray[np.float64],
     rng: np.random.Generator,
 ) -> tuple[Factors, Factors]:
-    """The factors that logistic regression tells for training and for test points."""
+    """The factors that logistic regression predicts for training and for test points."""
     from sklearn.exceptions import ConvergenceWarning  # a second, not needed to list metrics
     from sklearn.linear_model import LogisticRegression
 

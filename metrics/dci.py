@@ -1,25 +1,30 @@
 """DCI with gradient boosted trees, as Locatello et al. compute it.
 
-For every factor, boosted trees learn to tell the factor's value from all latents. A latent's
+For every factor, boosted trees learn to predict the factor's value from all latents. A latent's
 importance for that factor is the share of the fall in squared error that its splits bring. The
 score is disentanglement: 1 where each latent is important for one factor only, 0 where for all
-alike. Parts give completeness (1 where each factor needs one latent only;
-base/dci_scores.py has both formulas) and informativeness, here the trees' accuracy.
+alike. Parts give completeness (1 where each factor needs one latent only; base/dci_scores.py has
+both formulas) and informativeness, here the trees' accuracy.
 
 Paper: Locatello et al. 2019, appendix C, and its released code, after Eastwood & Williams 2018:
 scikit-learn's boosted trees with default settings, 10,000 rows to train and 5,000 to test.
 metrics/compiled/boosting.py has the same trees. Family: predictor. Property: modularity.
 
-Choices: a seed decides between splits that are equally good by two latents (the released code
-leaves the draw open; scores move by some thousandths). The released mean of completeness is
-weighted by the factors' sums of importance, which are 1 for every factor of two values or more;
-it is the part "completeness_weighted".
+Choices that the paper leaves open:
+- A seed decides between splits that are equally good by two latents; scores move by some
+  thousandths.
 
-Conventions: a dead latent is important for nothing. A factor with one value is not learned: nothing
-is important for it, and it is told rightly wherever the test has no other value. The importances
-for any other factor sum to 1 however badly it is told, so that noise scores above 0. Equal latents
-share importance at random. Values closer than 1e-7 count as equal, as in scikit-learn, so that a
-latent of a smaller range counts as dead. A value that is absent from training is never told.
+Conventions:
+- The released mean of completeness is weighted by the factors' sums of importance, which are 1 for
+  every factor of two values or more; it is the part "completeness_weighted".
+- A dead latent is important for nothing. Equal latents share importance at random.
+- A factor with one value is not learned: nothing is important for it, and its prediction is right
+  wherever the test has no other value.
+- The importances for any other factor sum to 1 however badly it is predicted, so that noise scores
+  above 0.
+- Values closer than 1e-7 count as equal, as in scikit-learn, so that a latent of a smaller range
+  counts as dead.
+- A value that is absent from training is never predicted.
 """
 
 import numpy as np
@@ -43,9 +48,9 @@ def dci(inputs: Inputs) -> list[Score]:
         ("train", tables.codes, tables.factors),
         ("test", tables.test_codes, tables.test_factors),
     ):
-        told, name = accuracies(inputs.boosted, codes, factors), f"informativeness_{part}"
-        scores.append(Score(name, float(np.mean(told))))
-        scores += [Score(name, accuracy, factor) for factor, accuracy in enumerate(told)]
+        name, shares = f"informativeness_{part}", accuracies(inputs.boosted, codes, factors)
+        scores.append(Score(name, float(np.mean(shares))))
+        scores += [Score(name, share, factor) for factor, share in enumerate(shares)]
     return scores
 
 
@@ -55,7 +60,7 @@ def importances(classifiers: list[Classifier]) -> NDArray[np.float64]:
 
 
 def accuracies(classifiers: list[Classifier], codes: Codes, factors: Factors) -> list[float]:
-    """How many rows each classifier tells its factor of rightly, as a share."""
+    """Each classifier's accuracy in predicting its factor."""
     return [
         float((classifier.predict(codes) == factor).mean())
         for classifier, factor in zip(classifiers, factors.T, strict=True)

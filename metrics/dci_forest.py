@@ -12,15 +12,19 @@ error on a validation set. The paper counts splits; importance by impurity is th
 (Carbonneau et al. 2022, section 4.3.1) and scikit-learn's. Informativeness as there, and as the
 paper's NRMSE. Family: predictor. Property: modularity.
 
-Choices that the papers leave open: one training row in five, drawn at random, is the validation
-set; depths 1, 2, 4, 8 and 16 are tried; the forest is then grown on all training rows; all other
-settings are scikit-learn's defaults. Factors are taken as the numbers that stand for their values.
+Choices that the papers leave open:
+- One training row in five, drawn at random, is the validation set; depths 1, 2, 4, 8 and 16 are
+  tried; the forest is then grown on all training rows.
+- All other settings are scikit-learn's defaults.
+- Factors are taken as the numbers that stand for their values.
 
-Conventions: a dead latent is important for nothing. The importances for a factor sum to 1 however
-badly it is predicted, so that noise scores above 0, and a single latent, important for all alike,
-0. Equal latents share importance at random. Among depths with equal error the smallest counts.
-Which of several equally good splits a tree takes depends on the seed and on the order and sign of
-the latents, which change the score a little; their scale and shift do not.
+Conventions:
+- A dead latent is important for nothing. Equal latents share importance at random.
+- The importances for a factor sum to 1 however badly it is predicted, so that noise scores above 0,
+  and a single latent, important for all alike, 0.
+- Among depths with equal error the smallest counts.
+- Which of several equally good splits a tree takes depends on the seed and on the order and sign of
+  the latents, which change the score a little; their scale and shift do not.
 """
 
 import numpy as np
@@ -74,7 +78,7 @@ def _grow(
 
     forest = RandomForestRegressor(TREES, max_depth=depth, random_state=seed)
     forest.fit(codes, target)
-    # scikit-learn's own rounding can leave -1e-17 where a latent is never asked
+    # scikit-learn's own rounding can leave -1e-17 for a latent without splits
     return np.maximum(forest.feature_importances_, 0.0), forest.predict
 
 

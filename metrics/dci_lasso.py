@@ -11,17 +11,21 @@ representations", sections 2 and 4.3: inputs and targets with mean 0 and varianc
 the penalty with the lowest error on a validation set. Informativeness as in Carbonneau et al. 2022,
 section 4.3.1, and as the paper's NRMSE. Family: predictor. Property: modularity.
 
-Choices that the paper leaves open: one training row in five, drawn at random, is the validation
-set; 100 penalties are tried, evenly spaced in their logarithm from the smallest that leaves no
-coefficient down to a thousandth of it (scikit-learn's LassoCV); the coefficients are then learned
-from all training rows. Factors are taken as the numbers that stand for their values.
+Choices that the paper leaves open:
+- One training row in five, drawn at random, is the validation set.
+- 100 penalties are tried, evenly spaced in their logarithm from the smallest that leaves no
+  coefficient down to a thousandth of it (scikit-learn's LassoCV); the coefficients are then learned
+  from all training rows.
+- Factors are taken as the numbers that stand for their values.
 
-Conventions: a dead latent is important for nothing. How equal latents share importance is left to
-the order in which coordinate descent, starting from 0, goes through them; where each factor is a
-latent, the first of its copies takes all, so that copies cost no completeness (Carbonneau et al.
-2022, section 5.4). Noise scores high where the best penalty lets a little of it through (section
-5.2), at times 1. Among penalties with equal error the largest counts. Coefficients below 1e-9 are
-rounding and count as 0.
+Conventions:
+- A dead latent is important for nothing.
+- How equal latents share importance is left to the order in which coordinate descent, starting from
+  0, goes through them; where each factor is a latent, the first of its copies takes all, so that
+  copies cost no completeness (Carbonneau et al. 2022, section 5.4).
+- Noise scores high where the best penalty lets a little of it through (section 5.2), at times 1.
+- Among penalties with equal error the largest counts.
+- Coefficients below 1e-9 are rounding and count as 0.
 """
 
 import numpy as np

@@ -3,15 +3,18 @@
 For every latent, the mutual information with the factor it knows most of minus that with the
 runner-up: a gap that belongs to the first of these factors. A factor's gap is the largest that
 belongs to it, 0 where none does; the score is the sum over factors, divided by the sum of their
-entropies. 1 where each factor is told wholly by a latent that tells nothing else; further latents
-for the same factor cost nothing. Latents are cut into 20 equal bins over their own range; mutual
-information is in nats.
+entropies. 1 where one latent determines each factor and nothing else; further latents for the same
+factor cost nothing. Latents are cut into 20 equal bins over their own range; mutual information is
+in nats.
 
 Paper: Sepliarskaia et al. 2019, "How to not measure disentanglement", as in Carbonneau et al. 2022,
 section 4.4.5, equation 8. Family: information. Property: holistic (all three at once).
 
-Conventions: with one factor only, the runner-up has 0. A factor with one value has neither gap nor
-entropy and so changes nothing; the score is 0 where all factors are such. A dead latent has gap 0.
+Conventions:
+- With one factor only, the runner-up has 0.
+- A factor with one value has neither gap nor entropy and so changes nothing; the score is 0 where
+  all factors are such.
+- A dead latent has gap 0.
 """
 
 import numpy as np

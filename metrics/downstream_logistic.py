@@ -1,17 +1,18 @@
 """Downstream task by logistic regression: how well, and from how few points, a linear model learns.
 
 The mean over factors of the accuracy with which a cross-validated multinomial logistic regression
-tells a factor's value on the test rows; base/downstream.py has training sizes and parts, with
+predicts a factor's value on the test rows; base/downstream.py has training sizes and parts, with
 the statistical efficiency. Chance is the share of the most frequent value.
 
 Paper: Locatello et al. 2019, section 5.5 and appendix C. As in its released code, the classifier is
-that of scikit-learn's LogisticRegressionCV(Cs=10, cv=KFold(5)): compiled/logistic.py computes it,
-quicker. Family: predictor. Property: explicitness.
+that of scikit-learn's LogisticRegressionCV(Cs=10, cv=KFold(5)): compiled/logistic.py computes it
+faster. Family: predictor. Property: explicitness.
 
-Conventions: latents are not standardised, as in the released code, so that the ridge penalty and
-100 iterations make the score depend on their scale and shift. Constant latents tell nothing: the
-most frequent value of the training rows is told, and among equally frequent ones any. The other
-conventions are those of the two files named.
+Conventions (besides those of base/downstream.py and compiled/logistic.py):
+- Latents are not standardised, as in the released code, so that the ridge penalty and 100
+  iterations make the score depend on their scale and shift.
+- Constant latents tell nothing: the most frequent value of the training rows is predicted, and
+  among equally frequent ones any.
 """
 
 import numpy as np

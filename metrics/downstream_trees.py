@@ -1,17 +1,18 @@
 """Downstream task by boosted trees: how well, and from how few points, a nonlinear model learns.
 
-The mean over factors of the accuracy with which gradient boosted trees tell a factor's value on the
-test rows; metrics/base/downstream.py has training sizes and parts, with the statistical efficiency.
+The mean over factors of the accuracy with which gradient boosted trees predict a factor's value on
+the test rows; base/downstream.py has training sizes and parts, with the statistical efficiency.
 Chance is the share of the most frequent value.
 
 Paper: Locatello et al. 2019, section 5.5 and appendix C. As in its released code, the classifier is
 that of scikit-learn's GradientBoostingClassifier() with default settings; compiled/boosting.py has
 the same trees. Family: predictor. Property: explicitness.
 
-Choice: those that learn from the whole table are the trees of DCI and fairness, learned once; all
-have the inputs' seed, which decides between equally good splits. Conventions: values closer than
-1e-7 count as equal, as in scikit-learn. Constant latents tell nothing: the most frequent value of
-the training rows is told. The other conventions are those of metrics/base/downstream.py.
+Conventions (besides those of base/downstream.py):
+- The trees that learn from the whole table are those of DCI and fairness, learned once; all have
+  the inputs' seed, which decides between equally good splits.
+- Values closer than 1e-7 count as equal, as in scikit-learn.
+- Constant latents tell nothing: the most frequent value of the training rows is predicted.
 """
 
 from collections.abc import Sequence

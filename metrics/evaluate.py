@@ -1,7 +1,7 @@
 """Any metric by its name: ask what it needs, then call it.
 
 needs(names) says which inputs to prepare, once for all of them; evaluate(name, inputs, rng) gives
-a metric's scores. A metric's module is imported when it is first asked for.
+a metric's scores. A metric's module is imported at its first use.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,8 @@ from metrics.base.inputs import Inputs, Score
 
 
 class Metric(Protocol):
-    """What a module metrics/<name>.py offers."""
+    """What a module metrics/<name>.py offers. Its evaluate() may put into inputs.matrices what it
+    has learned of each latent and factor, for a picture."""
 
     NEEDS: frozenset[str]
 
@@ -36,7 +37,7 @@ def needs(names: Iterable[str]) -> frozenset[str]:
 
 
 def reads_factors(name: str) -> bool:
-    """Whether a metric is impossible without factors: all are that need more than the posterior."""
+    """Whether a metric needs factors: all do that need more than the posterior."""
     return bool(metric(name).NEEDS - {"posterior"})
 
 

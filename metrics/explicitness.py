@@ -1,22 +1,26 @@
-"""Explicitness score: how well a logistic regression on all latents tells factors' values.
+"""Explicitness score: how well a logistic regression on all latents predicts factors' values.
 
-For every value of every factor, a logistic regression on the whole code learns to tell the rows
+For every value of every factor, a logistic regression on the whole code learns to separate the rows
 with that value from the others; the area under its ROC curve on the test rows is averaged over all
 values of all factors. Guessing gives an area of 0.5, so that the score is 2 · area - 1: 1 where
-every value is told from the others without an error, 0 where none is told better than by guessing.
+every value is separated without an error, 0 where none is better than by guessing.
 
 Paper: Ridgeway & Mozer 2018, "Learning deep disentangled embeddings with the F-statistic loss", as
 in Carbonneau et al. 2022, section 4.3.2: one classifier per value against the rest, both sides with
 equal weight in the loss, scaled to [0, 1]. Family: predictor. Property: explicitness.
 
-Choices that the papers leave open: areas are measured on the test rows; latents are standardised
-with the training rows' mean and deviation; the ridge penalty is scikit-learn's default, C = 1. The
-mean is over values, as the review counts, so that a factor with many values weighs more.
+Choices that the papers leave open:
+- Areas are measured on the test rows.
+- Latents are standardised with the training rows' mean and deviation.
+- The ridge penalty is scikit-learn's default, C = 1.
+- The mean is over values, as the review counts, so that a factor with many values weighs more.
 
-Conventions: an area needs test rows on both sides, so that a value which no test row has, or all,
-is left out. A value which no training row has, or all, leaves nothing to learn: its area is 0.5. A
-factor without any area counts as one value of area 0.5. A score below 0 is reported as 0; areas
-stay as they are. Constant latents tell nothing.
+Conventions:
+- An area needs test rows on both sides, so that a value which no test row has, or all, is left out.
+- A value which no training row has, or all, leaves nothing to learn: its area is 0.5.
+- A factor without any area counts as one value of area 0.5.
+- A score below 0 is reported as 0; areas stay as they are.
+- Constant latents tell nothing.
 """
 
 import numpy as np

@@ -6,22 +6,20 @@ the factor that it votes for most often; the score is how often that is right in
 
 Paper: Kim & Mnih 2018, "Disentangling by factorising", as in Locatello et al. 2019, appendix C:
 latents with variance below 0.05 are left out, groups have 64 points, 10,000 groups train and 5,000
-test. "score_std_pruned" is the score where latents with a standard deviation below 0.05 are left
-out, as in the released code. "calibrated" maps the accuracy of guessing among the groups' M
-factors, 1/M, to 0 and 1 to 1 (Carbonneau et al. 2022, section 4.2.2); worse than guessing is
-negative. Family: intervention. Property: modularity.
+test. Family: intervention. Property: modularity.
 
-Conventions: variances have n - 1 below. Ties go to the lower index: between latents with equal
-relative variance, between factors with equal votes (a latent without training votes stands for
-factor 0). Without active latents all accuracies are 0. A factor that no test group fixes has none.
-With one factor, where guessing is always right, the calibrated score is 0.
+Conventions (those of votes are in metrics/base/votes.py):
+- "score_std_pruned" is the score where latents with a standard deviation below 0.05 are left out,
+  as in the released code.
+- "calibrated" maps the accuracy of guessing among the groups' M factors, 1/M, to 0 and 1 to 1
+  (Carbonneau et al. 2022, section 4.2.2); worse than guessing is negative.
 """
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from metrics.base.arrays import Factors, numbers
-from metrics.base.inputs import Groups, Inputs, Score, check_groups
+from metrics.base.inputs import Groups, Inputs, Score
+from metrics.base.votes import majority_vote
 
 NEEDS = frozenset({"table", "groups"})
 
@@ -29,72 +27,8 @@ NEEDS = frozenset({"table", "groups"})
 def factor_vae(
     codes: ArrayLike, train: Groups, test: Groups, threshold: float = 0.05
 ) -> list[Score]:
-    """Accuracy in test groups ("score"; per factor "accuracy"), "calibrated", "train_accuracy",
-    "score_std_pruned", and "active"."""
+    """Accuracy in test groups ("score"), and the parts of metrics/base/votes.py."""
     return majority_vote(codes, train, test, threshold, sign=1)
-
-
-def majority_vote(
-    codes: ArrayLike, train: Groups, test: Groups, threshold: float, sign: int
-) -> list[Score]:
-    """The scores where the latent of smallest sign · relative variance votes."""
-    codes = numbers("codes", codes, ("row", "column"))
-    latents = codes.shape[1]
-    train, test = check_groups("train", train, latents), check_groups("test", test, latents)
-    variance = codes.var(axis=0, ddof=min(1, len(codes) - 1), dtype=np.float64)
-    train_within, test_within = (
-        groups.codes.var(axis=1, ddof=1, dtype=np.float64) for groups in (train, test)
-    )
-
-    def right(active: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which training and which test groups are told right by the active latents."""
-        voter = _votes(sign * train_within, variance, active)
-        factors = int(train.factor.max()) + 1
-        ballots = np.bincount(train.factor * latents + voter, minlength=factors * latents)
-        elected = ballots.reshape(factors, latents).argmax(axis=0)
-        test_voter = _votes(sign * test_within, variance, active)
-        any_active = active.any()
-        return (
-            (elected[voter] == train.factor) & any_active,
-            (elected[test_voter] == test.factor) & any_active,
-        )
-
-    alive = (variance > 0) & (codes.max(axis=0) > codes.min(axis=0))  # rounding gives 0.1 variance
-    active = alive & (variance >= threshold)
-    train_right, test_right = right(active)
-    _, std_pruned = right(alive & (np.sqrt(variance) >= threshold))
-    score = float(test_right.mean())
-    return [
-        Score("score", score),
-        Score("calibrated", calibrated(score, train.factor, test.factor)),
-        Score("train_accuracy", float(train_right.mean())),
-        Score("score_std_pruned", float(std_pruned.mean())),
-        Score("active", float(active.sum())),
-        *per_factor(test_right, test.factor),
-    ]
-
-
-def _votes(
-    within: NDArray[np.float64], variance: NDArray[np.float64], active: NDArray[np.bool_]
-) -> NDArray[np.intp]:
-    """Every group's active latent of smallest relative variance."""
-    relative = np.divide(within, variance, out=np.full_like(within, np.inf), where=active)
-    latents: NDArray[np.intp] = relative.argmin(axis=1)
-    return latents
-
-
-def calibrated(accuracy: float, *factors: Factors) -> float:
-    """`accuracy` with that of guessing among all these factors at 0; 0 where there is but one."""
-    known = len(np.unique(np.concatenate(factors)))
-    return (accuracy - 1 / known) / (1 - 1 / known) if known > 1 else 0.0
-
-
-def per_factor(right: NDArray[np.bool_], factor: Factors) -> list[Score]:
-    """How often the sets of each factor are right."""
-    return [
-        Score("accuracy", float(right[factor == index].mean()), int(index))
-        for index in np.unique(factor)
-    ]
 
 
 def evaluate(inputs: Inputs, rng: np.random.Generator) -> list[Score]:

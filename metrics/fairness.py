@@ -12,17 +12,21 @@ al. 2020, appendix A.8, and Holtz et al. 2022, section 4, and in the released co
 is mean_fairness:mean_pred:mean_sens: trees learned on 10,000 points, and 100 points under each
 value. Family: predictor, on interventions. Property: fairness.
 
-Parts name their steps in order (the released names run backwards): "max_variation_mean_sensitive_
-max_target" is the largest over values, their mean over sensitive factors, the largest over targets;
-"max_variation_max_target_mean_sensitive" takes the targets first. For a factor: "target" is its
-mean as the target over sensitive factors, "sensitive" its mean as the sensitive one over targets,
-"mean_variation target 2" and "max_variation target 2" what target 2 has with it as sensitive.
+Parts name their steps in order (the released names run backwards):
+- "max_variation_mean_sensitive_max_target" is the largest over values, their mean over sensitive
+  factors, the largest over targets; "max_variation_max_target_mean_sensitive" takes the targets
+  first.
+- Of a factor: "target" is its mean as the target over sensitive factors, "sensitive" its mean as
+  the sensitive one over targets, "mean_variation target 2" and "max_variation target 2" what target
+  2 has with it as sensitive.
 
-Choice: all targets see the same points of a sensitive factor, so that they are encoded once; the
-released code draws new ones for each target. Conventions: with one factor there is no other, and
-the score is 0. Setting a factor to its only value changes nothing: 0. So it is for a target with
-one training value and for constant codes: who tells nothing is fair, so read the score beside an
-accuracy.
+Conventions:
+- All targets see the same points of a sensitive factor, so that they are encoded once; the released
+  code draws new ones for each target.
+- With one factor there is no other, and the score is 0.
+- Setting a factor to its only value changes nothing: 0.
+- A target with one training value and constant codes have 0 too: predictions that never change are
+  fair, so read the score together with an accuracy.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -45,14 +49,14 @@ def total_variation(counts: ArrayLike) -> tuple[float, float]:
 
     A value without counts has no distance.
     """
-    found = numbers("counts", counts, ("prediction", "value")).astype(np.float64)
-    if found.min() < 0 or not found.any():
-        range_found = f"{found.min():g} to {found.max():g}"
-        raise BadArray("counts", range_found, "numbers from 0, not all of them 0")
-    found = found[:, found.any(axis=0)]
-    of_value = found.sum(axis=0)
-    overall = found.sum(axis=1, keepdims=True) / found.sum()
-    distance = np.abs(found / of_value - overall).sum(axis=0) / 2
+    table = numbers("counts", counts, ("prediction", "value")).astype(np.float64)
+    if table.min() < 0 or not table.any():
+        found = f"{table.min():g} to {table.max():g}"
+        raise BadArray("counts", found, "numbers from 0, not all of them 0")
+    table = table[:, table.any(axis=0)]
+    of_value = table.sum(axis=0)
+    overall = table.sum(axis=1, keepdims=True) / table.sum()
+    distance = np.abs(table / of_value - overall).sum(axis=0) / 2
     return float(distance @ of_value / of_value.sum()), float(distance.max())
 
 
@@ -60,11 +64,11 @@ def unfairness(predictions: Sequence[Mapping[int, ArrayLike]]) -> list[Score]:
     """All parts, from every target's predictions (values, points) by sensitive factor."""
     size = len(predictions)
     variation = np.zeros((2, size, size))  # mean and largest over values; target; sensitive
-    for target, told in enumerate(predictions):
+    for target, by_sensitive in enumerate(predictions):
         others = [factor for factor in range(size) if factor != target]
-        if sorted(told) != others:
-            raise BadArray(f"predictions[{target}]", str(sorted(told)), str(others))
-        for sensitive, labels in told.items():
+        if sorted(by_sensitive) != others:
+            raise BadArray(f"predictions[{target}]", str(sorted(by_sensitive)), str(others))
+        for sensitive, labels in by_sensitive.items():
             labels = whole_numbers("predictions", labels, ("value", "point"))
             counts = [(labels == label).sum(axis=1) for label in np.unique(labels)]
             variation[:, target, sensitive] = total_variation(counts)
@@ -79,8 +83,8 @@ def unfairness(predictions: Sequence[Mapping[int, ArrayLike]]) -> list[Score]:
         *(
             Score(f"{name} target {target}", float(pairs[target, sensitive]), sensitive)
             for name, pairs in zip(("mean_variation", "max_variation"), variation, strict=True)
-            for target, told in enumerate(predictions)
-            for sensitive in sorted(told)
+            for target, by_sensitive in enumerate(predictions)
+            for sensitive in sorted(by_sensitive)
         ),
     ]
 
@@ -94,22 +98,25 @@ def _others(pairs: NDArray[np.float64]) -> NDArray[np.float64]:
 def _combined(name: str, pairs: NDArray[np.float64]) -> list[Score]:
     """Means and largest over one factor of means and largest over the other, in either order."""
     return [
-        Score(f"{name}_{one}_{first}_{two}_{then}", float(STEPS[two](STEPS[one](rows, axis=1))))
-        for first, then, rows in (
+        Score(
+            f"{name}_{step}_{first}_{last_step}_{last}",
+            float(STEPS[last_step](STEPS[step](rows, axis=1))),
+        )
+        for first, last, rows in (
             ("sensitive", "target", _others(pairs)),
             ("target", "sensitive", _others(pairs.T)),
         )
-        for one, two in product(STEPS, STEPS)
+        for step, last_step in product(STEPS, STEPS)
     ]
 
 
 def _predictions(classifier: Classifier, points: Mapping[int, Codes]) -> dict[int, NDArray[Any]]:
-    """What the classifier says of every factor's points (values, points, latents), in one call."""
+    """Predictions for every factor's points (values, points, latents), in one call."""
     if not points:
         return {}
-    told = classifier.predict(np.concatenate([np.concatenate(codes) for codes in points.values()]))
+    rows = np.concatenate([np.concatenate(codes) for codes in points.values()])
     ends = np.cumsum([codes[..., 0].size for codes in points.values()])
-    parts = zip(points.items(), np.split(told, ends[:-1]), strict=True)
+    parts = zip(points.items(), np.split(classifier.predict(rows), ends[:-1]), strict=True)
     return {factor: part.reshape(codes.shape[:2]) for (factor, codes), part in parts}
 
 

@@ -7,18 +7,21 @@ points, and taken from 1, is the latent's robustness for that factor. A latent's
 largest over factors, the score is the mean over latents weighted by their largest deviation.
 
 Paper: Suter et al. 2019, "Robustly disentangled causal mechanisms: validating deep representations
-for interventional robustness", as in Carbonneau et al. 2022, section 4.2.4. The headline is as the
-library of Locatello et al. 2019 computes it, with which other people's numbers were made: a value's
-deviation is the 99th percentile, and all values count equally. Both definitions are parts:
-"percentile_99" (the headline again), "max_deviation" (the largest deviation, as the papers say) and
-"max_deviation_weighted" (the largest, and values count as often as they occur, as the review says;
-the same where all occur equally often). Family: intervention. Property: modularity.
+for interventional robustness", as in Carbonneau et al. 2022, section 4.2.4. Family: intervention.
+Property: modularity.
 
-Conventions: a constant latent has score 0 and no weight; without others all scores are 0. A latent
-that no factor makes steadier than it is among all points has score 0, not less (two values with one
-stray point each can leave deviations above the overall one). A value that one point has leaves no
-deviation, so that few points per value raise the score. A factor with one value counts as any
-other: its 99th percentile is below the largest deviation, so that noise scores above 0.
+Conventions:
+- The headline is as the library of Locatello et al. 2019 computes it, with which other people's
+  numbers were made: a value's deviation is the 99th percentile, and all values count equally.
+- Both definitions are parts: "percentile_99" (the headline again), "max_deviation" (the largest
+  deviation, as the papers say) and "max_deviation_weighted" (the largest, and values count as often
+  as they occur, as the review says; the same where all occur equally often).
+- A constant latent has score 0 and no weight; if all are constant, all scores are 0.
+- A latent that no factor makes steadier than it is among all points has score 0, not less (two
+  values with one stray point each can leave deviations above the overall one).
+- A value that one point has leaves no deviation, so that few points per value raise the score.
+- A factor with one value counts as any other: its 99th percentile is below the largest deviation,
+  so that noise scores above 0.
 """
 
 import numpy as np
@@ -37,9 +40,9 @@ def irs(codes: ArrayLike, factors: ArrayLike, diff_quantile: float = 0.99) -> li
     codes = codes.astype(np.float64)
     moves = codes.max(axis=0) > codes.min(axis=0)
     overall = np.where(moves, np.abs(codes - codes.mean(axis=0)).max(axis=0), 0.0)
-    # every factor's deviations: (quantile, largest, weighted largest; latents)
-    left = np.stack([_deviations(codes, factor, diff_quantile) for factor in factors.T])
-    relative = np.divide(left, overall, out=np.ones_like(left), where=moves)
+    # (factors; quantile, largest, weighted largest; latents)
+    deviations = np.stack([_deviations(codes, factor, diff_quantile) for factor in factors.T])
+    relative = np.divide(deviations, overall, out=np.ones_like(deviations), where=moves)
     latents = (1 - relative.min(axis=0)).clip(0, 1)
     weights = overall / overall.max() if moves.any() else np.ones_like(overall)
     quantile, largest, weighted = (latents @ weights / weights.sum()).tolist()

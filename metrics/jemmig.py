@@ -3,23 +3,25 @@
 For every factor, the joint entropy of the factor and the latent that has most information of it,
 minus that information, plus the runner-up's: JEMMIG, equation 4 of Carbonneau et al. 2022, in nats,
 less of which is better. It is at most H(factor) + log(bins); 1 minus JEMMIG divided by that is the
-normalised one, equation 5, between 0 and 1, more of which is better. 1 where each factor is told by
-one latent alone that tells nothing else. Latents are cut into 20 equal bins over their own range.
-
-The headline is the mean over factors of equation 4. The tables of Carbonneau et al. hold the
-normalised one, which stands beside it as "normalised": two equal latents per factor score 0.5 in
-their table 1, as by equation 5 with as many values as bins, not the log(10) of equation 4.
+normalised one, equation 5, between 0 and 1, more of which is better: 1 where one latent determines
+each factor and nothing else. Latents are cut into 20 equal bins over their own range.
 
 Paper: Do & Tran 2020, "Theory and evaluation metrics for learning disentangled representations", as
 in Carbonneau et al. 2022, section 4.4.2. Family: information. Property: holistic (modularity,
 compactness and explicitness at once).
 
-Conventions: the runner-up of a single latent knows 0. Among latents whose information is equal to
-1e-9 nats, the best is the one with the highest joint entropy: neither the order of latents nor a
-dead latent among live ones changes a score. So for a factor with one value, JEMMIG is the entropy
-of the latent that varies most; it counts in the mean. Where all latents are dead, JEMMIG is
-H(factor) by the definition, and the normalised one not 0 but log(bins) / (H(factor) + log(bins)).
-With one bin and a factor with one value, the normalised one is 0.
+Conventions:
+- The headline is the mean over factors of equation 4. The tables of Carbonneau et al. hold the
+  normalised one, here the part "normalised": two equal latents per factor score 0.5 in their table
+  1, as by equation 5 with as many values as bins, not the log(10) of equation 4.
+- The runner-up of a single latent knows 0.
+- Among latents whose information is equal to 1e-9 nats, the best is the one with the highest joint
+  entropy: neither the order of latents nor a dead latent among live ones changes a score. So for a
+  factor with one value, JEMMIG is the entropy of the latent that varies most; it counts in the
+  mean.
+- Where all latents are dead, JEMMIG is H(factor) by the definition, and the normalised one not 0
+  but log(bins) / (H(factor) + log(bins)).
+- With one bin and a factor with one value, the normalised one is 0.
 """
 
 import numpy as np

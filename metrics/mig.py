@@ -1,15 +1,16 @@
 """Mutual information gap.
 
 For every factor, the mutual information with the latent that has most of it, minus that with the
-runner-up, divided by the factor's entropy; the score is the mean over factors. 1 where each factor
-is told by one latent alone, 0 where two latents know equally much. Latents are cut into 20 equal
+runner-up, divided by the factor's entropy; the score is the mean over factors. 1 where one latent
+alone determines each factor, 0 where two latents know equally much. Latents are cut into 20 equal
 bins over their own range; mutual information is in nats.
 
 Paper: Chen et al. 2018, "Isolating sources of disentanglement in variational autoencoders", on mean
 representations as in Locatello et al. 2019, appendix C. Family: information. Property: compactness.
 
-Conventions: a factor with one value has no entropy to divide by; its gap is 0 and it counts in the
-mean. The runner-up of a single latent knows 0.
+Conventions:
+- A factor with one value has no entropy to divide by; its gap is 0 and it counts in the mean.
+- The runner-up of a single latent knows 0.
 """
 
 import numpy as np

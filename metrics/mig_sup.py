@@ -2,15 +2,17 @@
 
 For every latent, its mutual information with each factor, divided by that factor's entropy; its gap
 is the largest of these minus the second largest, and the score is the mean over latents. 1 where
-each latent tells one factor wholly and of no other, 0 where it tells as much of two. Latents are
-cut into 20 equal bins over their own range; mutual information is in nats.
+each latent determines one factor and knows nothing of the others, 0 where it knows as much of two.
+Latents are cut into 20 equal bins over their own range; mutual information is in nats.
 
 Paper: Li et al. 2020, "Progressive learning and disentanglement of hierarchical representations",
 as in Carbonneau et al. 2022, section 4.4.3, equation 6. Family: information. Property: modularity.
 
-Conventions: all latents count, as in Carbonneau et al., who find no objective threshold for
-"meaningful" ones; a dead latent has gap 0. Of a factor with one value nobody knows anything. With
-one factor only, the second largest is 0.
+Conventions:
+- All latents count, as in Carbonneau et al., who find no objective threshold for "meaningful" ones;
+  a dead latent has gap 0.
+- No latent has information of a factor with one value.
+- With one factor only, the second largest is 0.
 """
 
 import numpy as np

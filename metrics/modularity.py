@@ -1,4 +1,4 @@
-"""Modularity: how far every latent tells of one factor alone.
+"""Modularity: how far every latent knows of one factor alone.
 
 For every latent, the mutual information with each factor but the one it knows most of, squared,
 summed and divided by (factors - 1) times the largest one squared; its modularity is 1 minus that,
@@ -10,10 +10,12 @@ Paper: Ridgeway & Mozer 2018, "Learning deep disentangled embeddings with the F-
 in Locatello et al. 2019, appendix C (Carbonneau et al. 2022, section 4.4.4, equation 7). Family:
 information. Property: modularity.
 
-Conventions: a latent that knows nothing of any factor, dead ones among them, has modularity 0 and
-counts in the mean (released code of Locatello et al.); information below 1e-12 nats is rounding and
-counts as nothing. A factor with one value, of which nobody knows anything, counts among the
-factors. With one factor only, a latent that knows of it has modularity 1.
+Conventions:
+- A latent that knows nothing of any factor, dead ones among them, has modularity 0 and counts in
+  the mean (released code of Locatello et al.); information below 1e-12 nats is rounding and counts
+  as nothing.
+- A factor with one value, of which no latent knows anything, counts among the factors.
+- With one factor only, a latent that knows of it has modularity 1.
 """
 
 import numpy as np

@@ -6,28 +6,28 @@ Training groups give every latent the factor that it votes for most often; the s
 that is right in test groups.
 
 Paper: Kim et al. 2019, "Relevance factor VAE: learning and identifying disentangled factors", as in
-Carbonneau et al. 2022, section 4.2.3. All but the groups and the vote is as in the FactorVAE metric
-(metrics/factor_vae.py), from which that section tells it apart by these two only: its threshold,
-sizes and majority vote, the part "score_std_pruned", and "calibrated", for which the section before
-gives the formula. Family: intervention. Property: modularity.
+Carbonneau et al. 2022, section 4.2.3, where only the groups and the vote differ from the FactorVAE
+metric. Family: intervention. Property: modularity.
 
-Conventions: those of the FactorVAE metric. In a group of equal points nothing varies, and the first
-active latent votes: a table in which few rows share all factors but one, or a factor with one
-value, lowers the score of a perfect representation.
+Conventions:
+- The threshold, sizes, the majority vote and all parts are those of the FactorVAE metric
+  (metrics/factor_vae.py).
+- In a group of equal points nothing varies, and the first active latent votes: a table in which few
+  rows share all factors but one, or a factor with one value, lowers the score of a perfect
+  representation.
 """
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from metrics.base.inputs import Groups, Inputs, Score
-from metrics.factor_vae import majority_vote
+from metrics.base.votes import majority_vote
 
 NEEDS = frozenset({"table", "variations"})
 
 
 def rf_vae(codes: ArrayLike, train: Groups, test: Groups, threshold: float = 0.05) -> list[Score]:
-    """Accuracy in test groups ("score"; per factor "accuracy"), "calibrated", "train_accuracy",
-    "score_std_pruned", and "active"."""
+    """Accuracy in test groups ("score"), and the parts of metrics/base/votes.py."""
     return majority_vote(codes, train, test, threshold, sign=-1)
 
 

@@ -2,20 +2,22 @@
 
 For every factor and every latent, a linear support vector machine learns the factor from that
 latent alone; its accuracy on the test rows is the latent's score. A factor's gap is the best
-latent's accuracy minus the runner-up's; the score is the mean over factors. Near 1 where each
-factor is told by one latent alone, 0 where two latents tell it equally well.
+latent's accuracy minus the runner-up's; the score is the mean over factors. Near 1 where one latent
+alone predicts each factor, 0 where two latents predict it equally well.
 
 Paper: Kumar et al. 2018, "Variational inference of disentangled latent concepts from unlabeled
 observations", for discrete factors as in Locatello et al. 2019, appendix C, and its released code:
 C = 0.01, classes weighted by the inverse of how often they occur, squared hinge loss, one versus
 the rest; trained on 10,000 rows, tested on 5,000. Family: predictor. Property: compactness.
 
-Conventions: a factor with one training value leaves nothing to learn; its gap is 0 and it counts in
-the mean. A value that is absent from training is never predicted, one absent from the test is not
-asked for. A single latent's runner-up is one that is 0 everywhere. Constant latents are classified
-like any other, as in the released code. Latents are not standardised, as in the released code, so
-that the score depends on their scale and shift; one with training values beyond 1e6 in size is
-divided down to that size, as the solver fails far beyond.
+Conventions:
+- A factor with one training value leaves nothing to learn; its gap is 0 and it counts in the mean.
+- A value that is absent from training is never predicted; one absent from the test counts nowhere.
+- A single latent's runner-up is one that is 0 everywhere.
+- Constant latents are classified like any other, as in the released code.
+- Latents are not standardised, as in the released code, so that the score depends on their scale
+  and shift; one with training values beyond 1e6 in size is divided down to that size, as the solver
+  fails far beyond.
 """
 
 import numpy as np
@@ -58,9 +60,9 @@ def accuracies(
     seed: int = 0,
     penalty: float = 0.01,
 ) -> NDArray[np.float64]:
-    """How well each latent alone tells each factor of the test rows: (latents, factors).
+    """How well each latent alone predicts each factor of the test rows: (latents, factors).
 
-    A single latent has one that is 0 everywhere beside it.
+    A single latent comes with a second that is 0 everywhere.
     """
     tables = check_tables(codes, factors, test_codes, test_factors)
     shrink = np.maximum(np.abs(tables.codes).max(axis=0) / LARGE, 1.0)

@@ -5,29 +5,36 @@ from that Gaussian to the product of its marginals, which is half the difference
 the log-variances and the log-determinant of the covariance. 0 where no two latents correlate.
 
 Paper: Locatello et al. 2019, "Challenging common assumptions in the unsupervised learning of
-disentangled representations", sections 5.1 and 5.4, appendix C. The total correlation and the
-average mutual information of two latents, each in 20 equal bins, are computed for the means and for
-one sample of each posterior (figures 8, 9, 26 and 27). The Wasserstein correlation, the squared
-2-Wasserstein distance between the same two Gaussians, is of the means, as in the released library;
-so is `_norm`, the same divided by the covariance's trace. Latents whose KL exceeds 0.01 are
-informative (Duan et al. 2020, equation 3). Family: unsupervised. Property: independence of latents.
+disentangled representations", sections 5.1 and 5.4, appendix C. Family: unsupervised. Property:
+independence of latents.
 
-Conventions: a constant latent changes no correlation; in the average mutual information it counts,
-with 0. Few points overstate mutual information: two independent Gaussian latents come out at 0.015
-with 10,000. Latents that determine each other give a large total correlation, not an infinite one
-(see metrics/base/gaussians.py). With one latent, or one point, there is nothing to correlate: 0.
+Parts:
+- The total correlation and the average mutual information of two latents, each in 20 equal bins,
+  for the means and for one sample of each posterior (figures 8, 9, 26 and 27).
+- The Wasserstein correlation, the squared 2-Wasserstein distance between the same two Gaussians, is
+  of the means, as in the released library; so is `_norm`, the same divided by the covariance's
+  trace.
+- "informative_latents": those whose KL exceeds 0.01 (Duan et al. 2020, equation 3).
+
+Conventions:
+- A constant latent changes no correlation; in the average mutual information it counts, with 0.
+- Few points overstate mutual information: two independent Gaussian latents come out at 0.015 with
+  10,000.
+- Latents that determine each other give a large total correlation, not an infinite one (see
+  metrics/base/gaussians.py).
+- With one latent, or one point, there is nothing to correlate: 0.
 """
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from metrics import INFORMATIVE_KL
 from metrics.base import gaussians
 from metrics.base.arrays import BadArray, numbers
 from metrics.base.information import discretise, mutual_information
 from metrics.base.inputs import BINS, Inputs, Score
 
 NEEDS = frozenset({"posterior"})
-INFORMATIVE = 0.01  # nats
 
 
 def unsupervised(
@@ -61,7 +68,7 @@ def unsupervised(
             Score("mutual_information_sampled", pairwise_information(sampled)),
             Score("kl", float(kl.sum())),
             *(Score(f"kl latent {latent}", value) for latent, value in enumerate(kl.tolist())),
-            Score("informative_latents", float((kl > INFORMATIVE).sum())),
+            Score("informative_latents", float((kl > INFORMATIVE_KL).sum())),
         ]
     if reconstruction is not None:
         loss = float(_of_same_points("reconstruction", reconstruction, mean[:, 0]).mean())
@@ -82,12 +89,12 @@ def pairwise_information(codes: NDArray[np.float64], bins: int = BINS) -> float:
 def _of_same_points(
     name: str, array: ArrayLike, points: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    found = numbers(name, array, ("row", "column")[: points.ndim])
-    if found.shape != points.shape:
-        raise BadArray(name, f"shape {found.shape}", f"{points.shape}, as codes")
-    return found.astype(np.float64)
+    checked = numbers(name, array, ("row", "column")[: points.ndim])
+    if checked.shape != points.shape:
+        raise BadArray(name, f"shape {checked.shape}", f"{points.shape}, as codes")
+    return checked.astype(np.float64)
 
 
 def evaluate(inputs: Inputs, rng: np.random.Generator) -> list[Score]:
-    """Draws a sample of each posterior, where log-variances are there."""
+    """Draws a sample of each posterior, if there are log-variances."""
     return unsupervised(inputs.codes, rng, inputs.logvar, inputs.reconstruction)

@@ -18,7 +18,6 @@ from models.training import bernoulli_loss
 
 Floats = NDArray[np.float32]
 BATCH = 64  # at 256, the first layer no longer fits the cache
-INFORMATIVE = 0.01  # nats of KL that a latent must exceed; Duan et al. 2020, equation 3
 TRAVERSAL = np.linspace(-2.0, 2.0, 9, dtype=np.float32)
 
 
@@ -79,19 +78,21 @@ def reconstruction_losses(vae: VAE, images: Floats, codes: Floats) -> NDArray[np
     return torch.cat(losses).double().cpu().numpy()
 
 
-def traversal(vae: VAE, start: Floats, kl: Floats) -> tuple[list[int], bytes]:
+def traversal(
+    vae: VAE, start: Floats, kl: Floats, informative_kl: float
+) -> tuple[list[int], bytes]:
     """A PNG in which each row moves one latent from -2 to 2; returns also the latents' order."""
-    order, pictures = traversed(vae, start, kl, TRAVERSAL)
+    order, pictures = traversed(vae, start, kl, TRAVERSAL, informative_kl)
     return order, grid_png(pictures)
 
 
 @torch.inference_mode()
 def traversed(
-    vae: VAE, start: Floats, kl: Floats, values: Floats
+    vae: VAE, start: Floats, kl: Floats, values: Floats, informative_kl: float
 ) -> tuple[list[int], NDArray[np.float32]]:
     """The latents by decreasing KL, and pictures (latents, values, channels, 64, 64) of each.
 
-    The pictures of uninformative latents are pale.
+    The pictures of latents whose KL is at most `informative_kl` are pale.
     """
     order = [int(i) for i in np.argsort(-kl, kind="stable")]
     codes = np.tile(start, (len(order), len(values), 1))
@@ -102,7 +103,7 @@ def traversed(
     pictures = torch.sigmoid(logits).cpu().numpy()
     pictures = pictures.reshape(len(order), len(values), *pictures.shape[1:])
     for row, latent in enumerate(order):
-        if kl[latent] <= INFORMATIVE:
+        if kl[latent] <= informative_kl:
             pictures[row] = 0.25 * pictures[row] + 0.55
     return order, pictures
 

@@ -16,7 +16,6 @@ import math
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pytorch_lightning as pl
@@ -27,6 +26,7 @@ from torch.nn import functional
 from models.architecture import VAE, initialise
 from models.fast import with_fast
 from models.objective import Code, Objective, gaussian_kl
+from models.recipe import Recipe
 
 CHUNK = 20  # optimiser steps in one step of the Trainer
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
@@ -44,18 +44,6 @@ class Diverged(ArithmeticError):
     """A loss that is not finite ends the model."""
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """Settings of the optimiser; the paper's values are the spec's defaults."""
-
-    steps: int
-    learning_rate: float
-    beta1: float
-    beta2: float
-    epsilon: float
-    log_every: int
-
-
 class TrainingModule(pl.LightningModule):
     """One VAE and its objective, trained from the first step to the last."""
 
@@ -67,7 +55,7 @@ class TrainingModule(pl.LightningModule):
         batch: Callable[[int], Tensor],
         noise: Callable[[int], torch.Generator],
         after_chunk: Callable[[TrainingModule], None] = lambda module: None,
-        precision: str = "float32",
+        log_every: int = 1000,
     ) -> None:
         super().__init__()
         self.automatic_optimization = False
@@ -75,7 +63,8 @@ class TrainingModule(pl.LightningModule):
         self.objective = with_fast(objective, vae.fast)
         self.recipe, self.batch, self.noise = recipe, batch, noise
         self.after_chunk = after_chunk
-        self.precision = PRECISIONS[precision]
+        self.log_every = log_every
+        self.precision = PRECISIONS[recipe.precision]
         self.curve: list[CurvePoint] = []
         self.done = 0  # steps
         self.seconds = 0.0  # that earlier attempts took; the caller measures them
@@ -123,12 +112,12 @@ class TrainingModule(pl.LightningModule):
         penalty = self.objective.penalty(code, step, generator)
         loss = reconstruction + penalty.regulariser
         self.vae_optimiser.zero_grad()
-        loss.backward(  # type: ignore[no-untyped-call]
+        loss.backward(
             inputs=list(self.vae.parameters()), retain_graph=penalty.adversary is not None
         )
         if penalty.adversary is not None and self.adversary_optimiser is not None:
             self.adversary_optimiser.zero_grad()
-            penalty.adversary.backward(inputs=list(self.objective.parameters()))  # type: ignore[no-untyped-call]
+            penalty.adversary.backward(inputs=list(self.objective.parameters()))
             self.adversary_optimiser.step()
         self.vae_optimiser.step()
         return loss.detach(), reconstruction.detach(), code.kl.detach().sum()
@@ -145,7 +134,7 @@ class TrainingModule(pl.LightningModule):
             term = next((name for name, value in terms.items() if not math.isfinite(value)), "loss")
             raise Diverged(f"{term} was {terms.get(term, loss)} at step {step + 1}")
         number = step + 1
-        if number == 1 or number % self.recipe.log_every == 0 or number == self.recipe.steps:
+        if number == 1 or number % self.log_every == 0 or number == self.recipe.steps:
             self.curve.append(CurvePoint(number, loss, **terms))
 
     # checkpoints ---------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import numpy as np
 
 from infra.pictures import grid_gif
 from infra.store import Store
+from metrics import INFORMATIVE_KL
 from models.representation import traversed
 from tasks.study.model import Model
 from tasks.weights import load_model
@@ -23,7 +24,8 @@ def animated_traversal(store: Store, model_id: str, kl: Sequence[float]) -> byte
     vae = load_model(Model(**identity), store)
     start = np.array(store.read("representations", ["mean"], [model_id])["mean"][0].as_py())
     values = np.linspace(-2, 2, FRAMES, dtype=np.float32)
-    _, pictures = traversed(vae, start.astype(np.float32), np.array(kl, np.float32), values)
+    kl_array = np.array(kl, np.float32)
+    _, pictures = traversed(vae, start.astype(np.float32), kl_array, values, INFORMATIVE_KL)
     frames = pictures.swapaxes(0, 1)  # (frames, latents, channels, 64, 64)
     frames = np.concatenate([frames, frames[-2:0:-1]])
     blank = np.ones((len(frames), -frames.shape[1] % ACROSS, *frames.shape[2:]), np.float32)

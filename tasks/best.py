@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 # over all strengths is preferable for choosing models, within one strength for choosing strengths.
 POOL_ORDER = ("method", "data", "cell")
 
-Row = TypeVar("Row", bound=Mapping[str, Any])
+Row = TypeVar("Row", bound=Mapping[Any, Any])
 
 
 def best_first(rows: Iterable[Row], score: str = "udr") -> list[Row]:
@@ -49,10 +49,10 @@ def ranking_place(similarity: str, pool: str) -> tuple[bool, str, int]:
     return similarity != "lasso", similarity, place
 
 
-def _comparisons(row: Mapping[str, Any]) -> float:
+def _comparisons(row: Mapping[Any, Any]) -> float:
     return row["p"] or math.inf
 
 
-def _score(row: Mapping[str, Any], name: str) -> float | None:
+def _score(row: Mapping[Any, Any], name: str) -> float | None:
     value = row[name]
     return None if value is None or math.isnan(value) else float(value)

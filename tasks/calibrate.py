@@ -15,8 +15,9 @@ import torch
 
 import models
 from models.architecture import VAE
+from models.recipe import Recipe
 from models.representation import encode
-from models.training import Recipe, TrainingModule
+from models.training import TrainingModule
 
 BATCH, STEPS, WARM_UP = 64, 8, 3
 
@@ -30,14 +31,7 @@ def measure(network: str) -> dict[str, float]:
     training = TrainingModule(
         VAE(int(channels), int(latents), architecture),
         models.build_objective(method, 1.0, int(latents)),
-        Recipe(
-            steps=STEPS,
-            learning_rate=1e-4,
-            beta1=0.9,
-            beta2=0.999,
-            epsilon=1e-8,
-            log_every=STEPS,
-        ),
+        Recipe(steps=STEPS),
         batch=lambda step: images,
         noise=lambda step: generator,
     )

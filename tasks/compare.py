@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from infra.store import Store, table_of
 from infra.tables import KEYS
 from metrics.udr import Prepared, compare, compare_both, prepare
-from tasks.study.model import Model
+from tasks.study.model import TRAINED, Model
 from tasks.study.pair_parts import (
     NO_MODELS,
     PairPart,
@@ -109,7 +109,7 @@ def kl_of_trained(store: Store, models: Sequence[Model]) -> dict[str, NDArray[np
     return {
         row["model_id"]: np.array(row["kl_per_latent"], dtype=np.float64)
         for row in rows
-        if row["status"] == "trained" and row["model_id"] in wanted
+        if row["status"] == TRAINED and row["model_id"] in wanted
     }
 
 

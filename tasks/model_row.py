@@ -24,7 +24,7 @@ def write_row(model: Model, store: Store, status: str, reason: str = "", **numbe
         "elbo": None,
         "kl_per_latent": [[]],
         "architecture": model.architecture,
-        "training_steps": model.steps,
+        "training_steps": model.recipe.steps,
         "versions": versions(),
     }
     row |= {**numbers, "status": status, "reason": reason}

@@ -114,10 +114,11 @@ def extremes(
     compared = scores.copy()
     np.fill_diagonal(compared, np.nan)
     compared[[i for i, dead in enumerate(collapsed) if dead]] = np.nan
-    ends = best_and_worst({"place": place, "udr": udr[place]} for place in alive)
+    rows: list[dict[str, Any]] = [{"place": place, "udr": udr[place]} for place in alive]
+    ends = [int(row["place"]) for row in best_and_worst(rows)]
     return [
-        (title, row["place"], int(np.nanargmax(compared[:, row["place"]])))
-        for title, row in zip(("best", "worst"), ends, strict=False)
+        (title, model, int(np.nanargmax(compared[:, model])))
+        for title, model in zip(("best", "worst"), ends, strict=False)
     ]
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from data.base.protocol import DataSet, Finite
 from infra.store import Store
+from metrics import HEADLINE
 from metrics.base.gaussians import sample
 from metrics.base.inputs import INTERVENED, Groups, Inputs, Pairs, Score
 from metrics.base.predictors import SEEDS
@@ -80,7 +81,7 @@ def _rows(
 
 def _evaluated(name: str, inputs: Inputs | None, model: Model) -> tuple[list[Score], str]:
     """A metric's scores; or its headline without a value, and the reason why there is none."""
-    no_value = [Score("score", math.nan)]
+    no_value = [Score(HEADLINE, math.nan)]
     if inputs is None:
         return no_value, "the pictures have no factors"
     try:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from metrics import HEADLINE
 from metrics.base.arrays import BadArray, Codes, Factors
 from metrics.base.inputs import INTERVENED, Inputs, Score
 from metrics.base.predictors import SEEDS
@@ -35,7 +36,7 @@ def scores_of(inputs: Inputs, names: Sequence[str], seed: int) -> Iterator[Resul
         try:
             yield Result(name, evaluate(name, inputs, stream("score", name, seed)))
         except ValueError as error:
-            yield Result(name, [Score("score", math.nan)], " ".join(str(error).split()))
+            yield Result(name, [Score(HEADLINE, math.nan)], " ".join(str(error).split()))
 
 
 def split_inputs(own: OwnCodes, names: Sequence[str], seed: int) -> Inputs:
@@ -87,7 +88,7 @@ def split_inputs(own: OwnCodes, names: Sequence[str], seed: int) -> Inputs:
 def _interventions(whole: Rows, test: Rows, seed: int) -> tuple[Codes, ...]:
     """Drawn from the test rows; from all rows if those lack a value or the rows to set it in.
 
-    Of all rows trees have learned two thirds, so that predictions look fairer than on new ones.
+    Trees have learned two thirds of all rows, so that predictions there are fairer than elsewhere.
     """
     names = ("score", "interventions", seed)
     columns = zip(test[1].T, whole[1].T, strict=True)

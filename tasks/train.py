@@ -17,9 +17,10 @@ import models
 from data.base.protocol import DataSet
 from infra.files import no_room
 from infra.store import Store
+from metrics import INFORMATIVE_KL
 from models.architecture import VAE
 from models.representation import encode, reconstructions, traversal, unsupervised
-from models.training import CurvePoint, Diverged, Recipe, TrainingModule, fit
+from models.training import CurvePoint, Diverged, TrainingModule, fit
 from tasks.checkpoints import Checkpoints
 from tasks.data_sets import load, probe_images
 from tasks.log import model_log
@@ -69,7 +70,7 @@ class _Attempt:
     def run(self) -> None:
         data_set = load(self.choice)
         training = self.training = self._resumed(data_set)
-        self.log.add(f"training from step {training.done} of {self.model.steps}")
+        self.log.add(f"training from step {training.done} of {self.model.recipe.steps}")
         fit(training, on_gpu=_has_gpu(self.study))
         self._write(training.vae.eval(), training, data_set.channels)
 
@@ -88,7 +89,7 @@ class _Attempt:
         store.write_part("representations", model.id, {**model.keys, **codes}, lasting=True)
         curve = dict(zip(CurvePoint._fields, zip(*training.curve, strict=True), strict=True))
         store.write_part("curves", model.id, {**model.keys, **curve}, lasting=True)
-        order, strip = traversal(vae, mean[0], kl)
+        order, strip = traversal(vae, mean[0], kl, INFORMATIVE_KL)
         pictures = {
             "kind": ["traversal", "reconstruction"],
             "order": [order, []],
@@ -111,25 +112,18 @@ class _Attempt:
 
         def batch(step: int) -> torch.Tensor:
             draws = stream(model.id, "batches", step)
-            factors = data_set.sample(model.batch_size, draws)
+            factors = data_set.sample(model.recipe.batch_size, draws)
             images = torch.from_numpy(data_set.images(factors, draws))
             return images.contiguous(memory_format=torch.channels_last)
 
         training = TrainingModule(
             VAE(data_set.channels, model.latents, model.architecture, settings.fast),
             models.build_objective(model.method, model.strength, model.latents),
-            Recipe(
-                model.steps,
-                model.learning_rate,
-                model.beta1,
-                model.beta2,
-                model.epsilon,
-                settings.log_every,
-            ),
+            model.recipe,
             batch,
             lambda step: _torch_stream(model.id, "noise", step),
             self._checkpoint_if_due,
-            model.precision,
+            settings.log_every,
         )
         training.initialise(_torch_stream(model.id, "init"))
         return training

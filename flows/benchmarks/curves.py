@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from metrics import HEADLINE
 from tasks.plots import save
 
 STYLES = ("-", "--", ":")  # ten colours each
@@ -17,7 +18,7 @@ def draw(rows: Sequence[dict[str, Any]], target: Path) -> None:
 
     lines: dict[str, list[tuple[Any, float]]] = {}
     for row in rows:
-        label = row["metric"] if row["part"] == "score" else f"{row['metric']} {row['part']}"
+        label = row["metric"] if row["part"] == HEADLINE else f"{row['metric']} {row['part']}"
         value = math.nan if row["value"] is None else row["value"]  # a gap in the line
         lines.setdefault(label, []).append((row["setting"], value))
     figure = Figure(figsize=(9, 5), layout="constrained")

@@ -39,14 +39,14 @@ def _cached(name: str) -> tuple[Batch, Batch, str]:
     source = next(s for s in data.sources(name) if data.is_available(name, s, folder()))
     data_set = data.load(name, source, folder())
     draws = np.random.default_rng(0)
-    packed = getattr(data_set, "packed", None)
-    array = packed if packed is not None else getattr(data_set, "pixels", None)
+    packed: Any = getattr(data_set, "packed", None)
+    array: Any = packed if packed is not None else getattr(data_set, "pixels", None)
     if array is None:  # composed on demand: the baseline gets some of the pictures as an array
         images = data_set.images(data_set.sample(COMPOSED, draws), draws)
         array = np.rint(images * 255).astype(np.uint8)
     array.max()  # maps every page, as some thousand steps of training do
 
-    class Items(Dataset):
+    class Items(Dataset[torch.Tensor]):
         def __len__(self) -> int:
             return len(array)
 
@@ -69,7 +69,7 @@ def _cached(name: str) -> tuple[Batch, Batch, str]:
 
 def _noise(name: str) -> tuple[Batch, Batch, str]:
     source = next(s for s in data.sources(name) if data.is_available(name, s, folder()))
-    data_set = data.load(name, source, folder())
+    data_set: Any = data.load(name, source, folder())
     draws = np.random.default_rng(0)
     picture = getattr(data_set, "picture", np.zeros((3, 274, 215))).transpose(1, 2, 0)
     add = NOISE[name]

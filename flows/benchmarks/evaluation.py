@@ -33,6 +33,7 @@ from infra.store import Store
 from metrics.base.inputs import Inputs
 from metrics.evaluate import evaluate
 from models.architecture import VAE
+from models.recipe import Recipe
 from tasks.data_sets import load
 from tasks.score import prepare_inputs
 from tasks.streams import stream
@@ -51,13 +52,7 @@ MODEL = Model(
     seed=0,
     architecture="paper",
     latents=10,
-    steps=1000,
-    batch_size=64,
-    learning_rate=1e-4,
-    beta1=0.9,
-    beta2=0.999,
-    epsilon=1e-8,
-    precision="float32",
+    recipe=Recipe(steps=1000),
 )
 NAMES = (
     "beta_vae",
@@ -82,7 +77,7 @@ def measure(size: int | None = None) -> list[Row]:
             data=(DATA,),
             methods={"beta_vae": (4.0,)},
             probe=100,
-            training=Training(steps=MODEL.steps),
+            training=Training(steps=MODEL.recipe.steps),
         )
         if train_model(Store(folder), study, MODEL) != "trained":
             raise RuntimeError("the model to evaluate could not be trained")
@@ -127,7 +122,7 @@ def plain_stages(vae: VAE, data_set: DataSet, settings: Metrics) -> Iterator[tup
     """The same of each metric alone, with scikit-learn."""
     plain = VAE(1, MODEL.latents, fast=False).eval()
     plain.load_state_dict(vae.state_dict())
-    tasks.score.encode = _plain_encode
+    vars(tasks.score)["encode"] = _plain_encode
     yield 0.0, 0.0
     for name in NAMES:
         alone = settings.model_copy(update={"names": (name,), "trees": "sklearn"})

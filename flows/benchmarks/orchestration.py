@@ -141,7 +141,7 @@ def seconds_of_a_run(study: Study, workers: Workers) -> tuple[float, float]:
             sweep = StudyRun(study, store, survey(study, store), holder, calls)
 
             def all_stages() -> None:
-                with kept_updated(DashboardPage(sweep, study, store, None)):
+                with kept_updated(DashboardPage(sweep, None)):
                     run_stages(sweep, workers)
 
             began = time.perf_counter()

@@ -45,14 +45,18 @@ def measure(size: int | None = None) -> list[Row]:
     return in_a_worker("flows.benchmarks.scores", size or TURNS)
 
 
-def made_up(rows: int = ROWS, test_rows: int = TEST_ROWS) -> Inputs:
-    """Half of the latents encode one factor each, with noise; the others mix all factors."""
-    draws = stream("bench scores")
-    factors = draws.integers(0, VALUES, size=(rows + test_rows, len(VALUES)))
+def made_up_table(rows: int, draws: np.random.Generator) -> tuple[Matrix, Matrix]:
+    """Codes and factors: half of the latents encode a factor with noise, the others mix all."""
+    factors = draws.integers(0, VALUES, size=(rows, len(VALUES)))
     scaled = factors / np.array(VALUES)
     mixed = scaled @ draws.normal(size=(len(VALUES), LATENTS - len(VALUES)))
     codes = np.hstack([scaled, mixed])
-    codes = codes / codes.std(axis=0) + 0.2 * draws.normal(size=codes.shape)
+    return codes / codes.std(axis=0) + 0.2 * draws.normal(size=codes.shape), factors
+
+
+def made_up() -> Inputs:
+    draws, rows, test_rows = stream("bench scores"), ROWS, TEST_ROWS
+    codes, factors = made_up_table(rows + test_rows, draws)
     train, test = (codes[:rows], factors[:rows]), (codes[rows:], factors[rows:])
     return Inputs(
         *train,
@@ -206,7 +210,7 @@ def _compared(title: str, names: tuple[str, ...], inputs: Inputs, turns: int, no
             values[place] = side(names, inputs)
             if turn >= uncounted:
                 seconds[place].append(1e3 * (time.process_time() - began))
-    if not np.allclose(*values, atol=AGREES_TO.get(names[0], 1e-9), rtol=0):
+    if not np.allclose(values[0], values[1], atol=AGREES_TO.get(names[0], 1e-9), rtol=0):
         raise RuntimeError(f"{title}: {values[0]}, baseline {values[1]}")
     mine, base = (statistics.median(times) for times in seconds)
     return Row(title, mine, base, "core-ms", base / mine, note)

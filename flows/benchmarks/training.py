@@ -12,6 +12,7 @@ import statistics
 import sys
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -49,10 +50,11 @@ def _overhead(turns: int) -> Row:
     return Row("Trainer's overhead", added, aim, "ms", aim / added, "a step, against 1% of a step")
 
 
-def _ours(method: str, channels: int, precision: str) -> None:
+def _ours(method: str, channels: int, precision: Any) -> None:
     from models import build_objective
     from models.architecture import VAE
-    from models.training import CHUNK, Recipe, TrainingModule, fit
+    from models.recipe import Recipe
+    from models.training import CHUNK, TrainingModule, fit
 
     array = pictures(channels)
 
@@ -78,15 +80,15 @@ def _ours(method: str, channels: int, precision: str) -> None:
                 raise SystemExit
             self.own, self.began = 0.0, time.perf_counter()
 
-    recipe = Recipe(10**6, 1e-4, 0.9, 0.999, 1e-8, 10**6)
-    training = Timed(
+    recipe = Recipe(steps=10**6, precision=precision)
+    training: Timed = Timed(
         VAE(channels, LATENTS),
         build_objective(method, STRENGTH, LATENTS),
         recipe,
         batch,
         lambda step: torch.Generator().manual_seed(step),
-        Timed.turn,
-        precision=precision,
+        lambda _: training.turn(),
+        log_every=10**6,
     )
     training.initialise(torch.Generator().manual_seed(0))
     fit(training)

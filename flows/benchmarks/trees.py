@@ -22,9 +22,10 @@ from typing import Any
 import numpy as np
 
 from flows.benchmarks import Row
-from flows.benchmarks.scores import ROWS, VALUES, Matrix, made_up
+from flows.benchmarks.scores import ROWS, TEST_ROWS, VALUES, Matrix, made_up_table
 from flows.benchmarks.turns import in_a_worker, print_rows
 from metrics.base.dci_scores import disentanglement
+from tasks.streams import stream
 
 TURNS = 3  # of ours; the baseline takes minutes
 
@@ -69,28 +70,29 @@ def learned(kind: Callable[[int], Any], codes: Matrix, factor: Matrix) -> tuple[
 
 
 def main(rows: int) -> list[Row]:
-    inputs = made_up(rows)
+    codes, factors = made_up_table(rows + TEST_ROWS, stream("bench scores"))
+    codes, factors = codes[:rows], factors[:rows]
     others = {"lightgbm": lightgbm, "xgboost": xgboost}
     kinds = {"scikit-learn": scikit_learn} | {
         name: kind for name, kind in others.items() if find_spec(name)
     }
-    ours(0).fit(inputs.codes[:50], inputs.factors[:50, 0])  # compiles
+    ours(0).fit(codes[:50], factors[:50, 0])  # compiles
     mine: list[float] = []
     base: dict[str, list[float]] = {name: [] for name in kinds}
     importances: dict[str, list[Matrix]] = {name: [] for name in ("ours", *kinds)}
-    for factor in inputs.factors.T:
-        times = [learned(ours, inputs.codes, factor)[0]]
+    for factor in factors.T:
+        times = [learned(ours, codes, factor)[0]]
         for name, kind in kinds.items():
-            seconds, importance = learned(kind, inputs.codes, factor)
+            seconds, importance = learned(kind, codes, factor)
             base[name].append(seconds)
             importances[name].append(importance)
         while len(times) < TURNS:
-            seconds, importance = learned(ours, inputs.codes, factor)
+            seconds, importance = learned(ours, codes, factor)
             times.append(seconds)
         importances["ours"].append(importance)
         mine.append(statistics.median(times))
     scores = {name: disentanglement(np.transpose(shares)) for name, shares in importances.items()}
-    note = f"{rows} rows, {inputs.codes.shape[1]} latents; baseline: scikit-learn"
+    note = f"{rows} rows, {codes.shape[1]} latents; baseline: scikit-learn"
     table = [
         Row(f"a factor of {values}", own_time, base_time, "core-s", base_time / own_time, note)
         for values, own_time, base_time in zip(VALUES, mine, base["scikit-learn"], strict=True)

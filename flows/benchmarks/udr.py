@@ -55,13 +55,15 @@ def measure(size: int | None = None) -> list[Row]:
 def lasso(regressors: Matrix, targets: Matrix) -> Matrix:
     from sklearn.linear_model import Lasso
 
-    return np.abs(Lasso(alpha=0.1).fit(regressors, targets).coef_).T
+    coefficients: Matrix = Lasso(alpha=0.1).fit(regressors, targets).coef_
+    return np.abs(coefficients).T
 
 
 def lasso_cv(regressors: Matrix, targets: Matrix) -> Matrix:
     from sklearn.linear_model import MultiTaskLassoCV
 
-    return np.abs(MultiTaskLassoCV(cv=5).fit(regressors, targets).coef_).T
+    coefficients: Matrix = MultiTaskLassoCV(cv=5).fit(regressors, targets).coef_
+    return np.abs(coefficients).T
 
 
 def spearman(regressors: Matrix, targets: Matrix) -> Matrix:
@@ -138,7 +140,7 @@ def time_baseline(
     folder: Path, similarity: str, models: int, step: int, draws: np.random.Generator
 ) -> tuple[float, float, list[tuple[int, int, float]]]:
     """Seconds and core-seconds per pair, and the udr of each pair."""
-    from metrics.udr.pair_score import relative_strength
+    from metrics.udr.pair_score import pair_score
 
     fit, pairs, _, _ = BASELINES[similarity]
     scores, seconds, core_seconds = [], 0.0, 0.0
@@ -154,7 +156,7 @@ def time_baseline(
         matrix = fit(*sides)
         seconds += time.perf_counter() - began
         core_seconds += time.process_time() - core_began
-        scores.append((i, j, relative_strength(matrix[flags[0]][:, flags[1]])[0]))
+        scores.append((i, j, pair_score(matrix[flags[0]][:, flags[1]])[0]))
     return seconds / pairs, core_seconds / pairs, scores
 
 

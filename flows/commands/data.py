@@ -14,8 +14,7 @@ from cyclopts import App, Parameter
 import data
 from data.base.cache import ENVIRONMENT, folder
 from data.base.pixels import is_whole
-from flows.commands.bar import bar
-from flows.commands.text import table
+from flows.commands.text import bar, table
 from infra.errors import WrongInput, one_of
 from infra.new_file import writing_new
 

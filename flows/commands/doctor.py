@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import uuid
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -302,8 +301,16 @@ def one_task() -> Finding:
         times.append(time.monotonic())
         with running_workers(None, 1) as workers:
             times.append(time.monotonic())
-            ask = task(lambda: next(iter(workers.map(_sevenfold, [(6,)])))[1], name="ask")
-            answer = flow(lambda: ask(), name="doctor")()
+
+            @task
+            def ask() -> object:
+                return next(iter(workers.map(_sevenfold, [(6,)])))[1]
+
+            @flow(name="doctor")
+            def asking() -> object:
+                return ask()
+
+            answer = asking()
             times.append(time.monotonic())
     api, ray, done = (after - before for before, after in pairwise(times))
     text = f"Prefect's API in {api:.1f} s, Ray in {ray:.1f} s, a task in {done:.1f} s"
@@ -329,10 +336,8 @@ def store_checks(store: Store, deep: bool, seconds: float = STORE_SECONDS) -> Ch
 
 
 def _writable(store: Store) -> Finding:
-    probe = f".probe-{uuid.uuid4().hex}"
     try:
-        store.write_bytes(b"", probe)
-        store.remove(probe)
+        store.check_writable()
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         advice = "A run waits for it: free some room or mend the mount"

@@ -1,4 +1,4 @@
-"""Models without weights, grouped by why, so that hundreds of them can be read at a glance."""
+"""Models without weights, grouped by the reason, so that hundreds of them can be read at once."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 
 from infra.store import Store
 from tasks.log import LOG
+from tasks.study.model import CAN_RETRY, TRAINED
 from tasks.study.stored import STUDY_FILE
 from tasks.study.survey import CellState
 
@@ -21,12 +22,12 @@ NUMBER = re.compile(
 )
 GAP = "\0"  # in the place of a number
 EXAMPLES = 3
-KINDS_SHOWN = 8
+GROUPS_PRINTED = 8
 LONGEST = 160  # characters of a reason; the log has all
 
 
 @dataclass(frozen=True)
-class Failure:
+class FailureGroup:
     """Models that ended for one reason: the same but for the numbers in it."""
 
     status: str
@@ -37,80 +38,85 @@ class Failure:
     examples: tuple[dict[str, Any], ...]  # some of the models
 
     @property
-    def is_more(self) -> bool:
-        return self.count > len(self.examples)
-
-    @property
     def line(self) -> str:
-        long = len(self.reason) > LONGEST
-        return f"{self.status}: {self.reason[: LONGEST - 3] + '...' if long else self.reason}"
+        is_long = len(self.reason) > LONGEST
+        return f"{self.status}: {self.reason[: LONGEST - 3] + '...' if is_long else self.reason}"
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
 
-def failures(found: Sequence[CellState]) -> list[Failure]:
+def failures(cells: Sequence[CellState]) -> list[FailureGroup]:
     """Most frequent first."""
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for one in found:
-        for model in one.cell.models:
-            status = one.status.get(model.id, "trained")
-            if status != "trained":
-                reason = " ".join(one.reasons.get(model.id, "").split()) or "no reason is known"
-                known = {"model_id": model.id, "cell": one.cell.name, "seed": model.seed}
+    for state in cells:
+        for model in state.cell.models:
+            status = state.status.get(model.id, TRAINED)
+            if status != TRAINED:
+                reason = " ".join(state.reasons.get(model.id, "").split()) or "no reason is known"
                 group = groups.setdefault((status, NUMBER.sub(GAP, reason)), [])
-                group.append({**known, "reason": reason})
+                group.append(
+                    {
+                        "model_id": model.id,
+                        "cell": state.cell.name,
+                        "seed": model.seed,
+                        "reason": reason,
+                    }
+                )
     made = [
-        Failure(
+        FailureGroup(
             status,
             pattern.replace(GAP, "#"),
-            _in_common([model["reason"] for model in models]),
+            _common_reason([model["reason"] for model in models]),
             count=len(models),
             cells=len({model["cell"] for model in models}),
             examples=tuple(models[:EXAMPLES]),
         )
         for (status, pattern), models in groups.items()
     ]
-    return sorted(made, key=lambda failure: (-failure.count, failure.status, failure.pattern))
+    return sorted(made, key=lambda group: (-group.count, group.status, group.pattern))
 
 
-def _in_common(reasons: Sequence[str]) -> str:
-    """What reasons say that differ at most in their numbers: # where these differ."""
+def _common_reason(reasons: Sequence[str]) -> str:
+    """Of reasons that differ only in numbers: # where these differ."""
     columns = zip(*map(NUMBER.findall, reasons), strict=True)
     numbers = iter([column[0] if len(set(column)) == 1 else "#" for column in columns])
     return NUMBER.sub(lambda _: next(numbers), reasons[0])
 
 
-def failures_text(found: Sequence[CellState], store: Store) -> str:
+def failures_text(cells: Sequence[CellState], store: Store) -> str:
     """Reasons, examples, where the details are and how to try again; nothing if nothing failed."""
-    groups = failures(found)
+    groups = failures(cells)
     if not groups:
         return ""
     total = sum(group.count for group in groups)
     width = len(f"{groups[0].count:,}")
     lines = [f"{total:,} {'model has' if total == 1 else 'models have'} no weights:"]
-    for group in groups[:KINDS_SHOWN]:
+    for group in groups[:GROUPS_PRINTED]:
         lines.append(f"  {group.count:>{width},} {group.line}")
         examples = ", ".join(example["model_id"] for example in group.examples)
-        cell = group.examples[0]["cell"] if group.cells == 1 else f"{group.cells:,} cells"
-        lines.append(" " * (width + 3) + f"in {cell}: {examples}" + ", ..." * group.is_more)
-    if rest := groups[KINDS_SHOWN:]:
+        more = ", ..." if group.count > len(group.examples) else ""
+        place = group.examples[0]["cell"] if group.cells == 1 else f"{group.cells:,} cells"
+        lines.append(" " * (width + 3) + f"in {place}: {examples}{more}")
+    if rest := groups[GROUPS_PRINTED:]:
         others = sum(group.count for group in rest)
-        lines.append(f"  and {others:,} for {len(rest)} other reasons: {_status(store)} --json")
+        status = f"{command()} status {shlex.quote(str(store))} --json"
+        lines.append(f"  and {others:,} for {len(rest)} other reasons: {status}")
     lines.append(f"Details: {store.address('models', 'ID', LOG)}")
-    lines.append(f"Try them again: {retry(found, store)}")
+    lines.append(f"Try them again: {retry(cells, store)}")
     return "\n".join(lines)
 
 
-def retry(found: Sequence[CellState], store: Store) -> str:
+def retry(cells: Sequence[CellState], store: Store) -> str:
     """The command that tries just these models again; nothing if there are none."""
-    ended = {status for one in found for status in one.status.values()} - {"trained"}
-    if not ended:
+    statuses = [
+        status for status in CAN_RETRY if any(status in state.status.values() for state in cells)
+    ]
+    if not statuses:
         return ""
     place = shlex.quote(str(store))
     spec = "SPEC" if "://" in store.uri else f"{place}/{STUDY_FILE}"
-    statuses = ",".join(status for status in ("failed", "diverged") if status in ended)
-    return f"{command()} run {spec} --store {place} --retry {statuses}"
+    return f"{command()} run {spec} --store {place} --retry {','.join(statuses)}"
 
 
 def command() -> str:
@@ -120,7 +126,3 @@ def command() -> str:
         return "tolstoy"
     here = Path.cwd()
     return str(called.relative_to(here)) if called.is_relative_to(here) else str(called)
-
-
-def _status(store: Store) -> str:
-    return f"{command()} status {shlex.quote(str(store))}"

@@ -5,17 +5,16 @@ from __future__ import annotations
 import json as jsonlib
 import shlex
 import signal
-import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from flows.commands.bar import preparing
 from flows.commands.failures import command, failures, failures_text, retry
 from flows.commands.report import median_rows, medians, renewed_report
-from flows.commands.text import fitting, table
+from flows.commands.text import fitting, preparing, say, table
 from flows.open_study import OpenStudy, open_study
+from infra.errors import RUN_AGAIN
 from infra.store import Store
 from infra.workers import Stopped, check_address
 from tasks.report.published import SIX
@@ -48,13 +47,13 @@ def run_study(
     with _sigterm_as_ctrl_c(), opening as opened:
         study, store, states = opened.study, opened.store, opened.states
         if opened.retried:
-            _say(f"{opened.retried} models will be tried again.")
+            say(f"{opened.retried} models will be tried again.")
         if opened.finished:
-            _say(f"{study.name}: nothing to train, score or compare; {store} has all of it.")
+            say(f"{study.name}: nothing to train, score or compare; {store} has all of it.")
             return _end(study, store, states, (), renewed_report(study, store), json)
         count = totals(states)
         unscored = sum(len(state.unscored) for state in states)
-        _say(
+        say(
             f"{study.name}: {count['left']} models to train, {count['left'] + unscored} to score, "
             f"{count['trained']} trained before; store {store}"
         )
@@ -98,16 +97,16 @@ def _run_flow(opened: OpenStudy, workers: int | None, ray: str | None) -> RunRes
                     reason = str(error.__cause__ or error).partition("\n")[0]
                     raise no_answer(url, reason) from None
                 raise
-            _say("Prefect did not answer at the end: what it shows of this run may be old.")
+            say("Prefect did not answer at the end: what it shows of this run may be old.")
     return result
 
 
 def _interrupted(states: Sequence[CellState]) -> int:
     count = totals(states)
-    _say(
+    say(
         f"\nInterrupted. {count['trained']} of {count['models']} models are trained and "
         f"{count['scored']} scored; the others continue from their last checkpoint.\n"
-        "Run the same command again to continue."
+        f"{RUN_AGAIN}"
     )
     return 130
 
@@ -124,7 +123,7 @@ def _end(
     unscored = sum(len(state.unscored) for state in states)
     if unfinished or unscored:  # something lost or damaged their rows while the run worked
         missing = f"{unfinished} models are left to train and {unscored} to score"
-        troubles = [*troubles, f"{missing}. Run the same command again to continue."]
+        troubles = [*troubles, f"{missing}. {RUN_AGAIN}"]
     show = as_json if json else as_lines
     print(show(study, store, states, troubles, report))
     bad = sum(state.count(FAILED) + state.count(DIVERGED) for state in states)
@@ -205,7 +204,3 @@ def headlines_first(names: Sequence[str], fixed: int = 0) -> list[int]:
         return 2 if names[place] in SIX else 3
 
     return sorted(range(len(names)), key=rank)
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import metrics
-from flows.commands.bar import bar
-from flows.commands.text import table
+from flows.commands.text import bar, table
 from infra.errors import WrongInput, one_of
+from infra.new_file import new_file, writing_new
 
 Rows = list[dict[str, Any]]
 
@@ -38,9 +38,9 @@ def score_file(
         raise WrongInput("--repeat", repeat, "a number from 1")
     if seed < 0:
         raise WrongInput("--seed", seed, "a number from 0")
-    for field, target in (("--out", out), ("--plot", plot)):
-        if target is not None and target.exists():
-            raise WrongInput(field, str(target), "a file that does not exist yet")
+    for option, target in (("--out", out), ("--plot", plot)):
+        if target is not None:
+            new_file(target, option)
     own = read_codes(file)
     with naming_file(file):
         inputs = split_inputs(own, names, seed)
@@ -61,10 +61,13 @@ def score_file(
     if json:
         print(jsonlib.dumps(rows, indent=2))
     else:
-        shown = rows if parts else [row for row in rows if row["part"] == "score"]
-        print(_table(shown, repeat))
-        if len(shown) < len(rows):
-            print(f"{len(rows) - len(shown)} parts of these scores: --parts, --json or --out FILE")
+        headlines = [row for row in rows if metrics.is_headline(row["part"], row["factor"])]
+        printed = rows if parts else headlines
+        print(_table(printed, repeat))
+        if len(printed) < len(rows):
+            print(
+                f"{len(rows) - len(printed)} parts of these scores: --parts, --json or --out FILE"
+            )
     return 0
 
 
@@ -78,15 +81,16 @@ def _rows(results: list[Any], factor_names: tuple[str, ...] | None) -> Rows:
             values.setdefault(key, []).append(score.value)
             if result.reason:
                 reasons[key] = result.reason
-    repeated = max((len(found) for found in values.values()), default=1) > 1
+    repeated = max((len(numbers) for numbers in values.values()), default=1) > 1
     rows: Rows = []
-    for (metric, part, factor), found in values.items():
+    for (metric, part, factor), numbers in values.items():
         named = factor_names[factor] if factor is not None and factor_names else factor
-        mean = statistics.fmean(found)
+        mean = statistics.fmean(numbers)
         value = mean if math.isfinite(mean) else None
         row: dict[str, Any] = {"metric": metric, "part": part, "factor": named, "value": value}
         if repeated:
-            row["std"] = statistics.stdev(found) if value is not None and len(found) > 1 else None
+            spread = statistics.stdev(numbers) if len(numbers) > 1 and value is not None else None
+            row["std"] = spread
         if value is None:
             row["reason"] = reasons.get((metric, part, factor), "it comes out as no number")
         rows.append(row)
@@ -95,13 +99,13 @@ def _rows(results: list[Any], factor_names: tuple[str, ...] | None) -> Rows:
 
 def _table(rows: Rows, repeat: int) -> str:
     head = ["metric", "part", "factor", "value", *(["std"] if repeat > 1 else []), ""]
-    shown = []
+    lines = []
     for row in rows:
         numbers = [row["value"], *([row["std"]] if repeat > 1 else [])]
         texts = ["-" if number is None else f"{number:.4f}" for number in numbers]
         factor = "" if row["factor"] is None else row["factor"]
-        shown.append([row["metric"], row["part"], str(factor), *texts, row.get("reason", "")])
-    return table(head, shown)
+        lines.append([row["metric"], row["part"], str(factor), *texts, row.get("reason", "")])
+    return table(head, lines)
 
 
 def _write(target: Path, rows: Rows) -> None:
@@ -117,12 +121,5 @@ def _write(target: Path, rows: Rows) -> None:
         if name == "factor":
             values = [None if value is None else str(value) for value in values]
         columns[name] = pa.array(values, kinds.get(name, pa.string()))
-    partial = target.with_name(f".{target.name}.partial")
-    try:
+    with writing_new(target, "--out") as partial:
         pq.write_table(pa.table(columns), partial)
-        partial.rename(target)
-    except OSError as error:
-        found = f"{target} ({error.strerror or error})"
-        raise WrongInput("--out", found, "a place with room to write") from None
-    finally:
-        partial.unlink(missing_ok=True)

@@ -1,40 +1,49 @@
-"""`tolstoy status`: what of a study is done and what went wrong, read from its store alone."""
+"""`tolstoy status`: what of a study is done and what went wrong, once or until it is done."""
 
 from __future__ import annotations
 
 import json as jsonlib
+import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from shutil import get_terminal_size
 from typing import Any
 
 from flows.commands.failures import failures, failures_text, retry
-from flows.commands.text import table
-from flows.progress import duration
+from flows.commands.text import duration, table
 from infra.drivers.liveness import DriverWatch, Life
 from infra.drivers.lock import BEAT_SECONDS
+from infra.errors import WrongInput
 from infra.store import Store
+from tasks.study.groups import is_finished
 from tasks.study.spec import Study
 from tasks.study.stored import stored_study
 from tasks.study.survey import CellState, survey, totals
 
 COLUMNS = ("cell", "models", "trained", "scored", "diverged", "failed", "left")
+EVERY_SECONDS = 5.0
+WATCHED_TABLES = ("models", "scores", "pairs", "ranks")
+SHARE = 4  # a large store takes seconds to read: a fifth of the time at most is spent on that
+FEWEST_CELLS = 3
+OTHER_LINES = 12  # of the screen: headings, counts, pace
 
 
 @dataclass(frozen=True)
 class Status:
-    """A study as it stands in its store at one moment."""
+    """A study as it is in its store at one moment."""
 
     study: Study
     store: Store
-    found: Sequence[CellState]
+    cells: Sequence[CellState]
     last_finished: float | None  # seconds since 1970, when a model's row was last written
     drivers: tuple[str, ...]  # who works on it
 
     @property
     def totals(self) -> dict[str, int]:
-        return totals(self.found)
+        return totals(self.cells)
 
     def as_json(self) -> dict[str, Any]:
         moment = self.last_finished
@@ -46,9 +55,9 @@ class Status:
             if moment is None
             else datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds"),
             "drivers": list(self.drivers),
-            "failures": [failure.as_json() for failure in failures(self.found)],
-            "retry": retry(self.found, self.store) or None,
-            "cells": [one.as_json() for one in self.found],
+            "failures": [group.as_json() for group in failures(self.cells)],
+            "retry": retry(self.cells, self.store) or None,
+            "cells": [state.as_json() for state in self.cells],
         }
 
     def line(self) -> str:
@@ -59,7 +68,7 @@ class Status:
         parts += [f"{count[name]:,} {name}" for name in ("diverged", "failed") if count[name]]
         return ", ".join([*parts, f"{count['left']:,} left"])
 
-    def signs_of_life(self) -> str:
+    def activity(self) -> str:
         """Who works on it, and how long ago a model was finished, by clocks that may differ."""
         who = ", ".join(self.drivers)
         text = f"{who} {'works' if len(self.drivers) == 1 else 'work'} on it"
@@ -70,27 +79,222 @@ class Status:
         return "; ".join(parts)
 
 
-def at_work(store: Store, watched: DriverWatch | None = None) -> tuple[str, ...]:
-    """Who works on it; a driver on another machine counts until it was seen to be still."""
-    found = (watched or DriverWatch(store, "", BEAT_SECONDS)).drivers()
-    return tuple(map(str, [*found[Life.ALIVE], *found[Life.UNKNOWN]]))
+def status(store: Store, *, watch: bool, every: float | None, json: bool) -> int:
+    """Print a study's status, or watch it."""
+    if every is not None and not (watch and every > 0):
+        accepted = "seconds above 0" if watch else "nothing, except with --watch"
+        raise WrongInput("--every", every, accepted)
+    if watch:
+        return watch_store(store, every or EVERY_SECONDS, json)
+    now = read_status(store)
+    print(jsonlib.dumps(now.as_json(), indent=2) if json else _text(now))
+    return 0
 
 
-def look(store: Store) -> Status:
+def read_status(store: Store) -> Status:
     """Read a store, also while a run writes to it."""
     study = stored_study(store)
     times = [changed for _, changed in store.listing("tables", "models")]
-    found = survey(study, store)
-    return Status(study, store, found, max(times) / 1e9 if times else None, at_work(store))
+    cells = survey(study, store)
+    last_finished = max(times) / 1e9 if times else None
+    return Status(
+        study, store, cells, last_finished, _drivers(DriverWatch(store, "", BEAT_SECONDS))
+    )
 
 
-def print_status(status: Status, json: bool) -> int:
-    if json:
-        print(jsonlib.dumps(status.as_json(), indent=2))
-        return 0
-    rows = [one.as_json() for one in status.found]
-    print(table(COLUMNS, [[row[name] for name in COLUMNS] for row in rows]))
-    if lost := failures_text(status.found, status.store):
-        print(f"\n{lost}")
-    print(f"\n{status.study.name} in {status.store}: {status.line()}; {status.signs_of_life()}")
+def _drivers(watch: DriverWatch) -> tuple[str, ...]:
+    """Who works on it; a driver on another machine counts until it was quiet for long enough."""
+    drivers = watch.drivers()
+    return tuple(map(str, [*drivers[Life.ALIVE], *drivers[Life.UNKNOWN]]))
+
+
+def _text(now: Status) -> str:
+    rows = [state.as_json() for state in now.cells]
+    blocks = [
+        table(COLUMNS, [[row[name] for name in COLUMNS] for row in rows]),
+        failures_text(now.cells, now.store),
+        f"{now.study.name} in {now.store}: {now.line()}; {now.activity()}",
+    ]
+    return "\n\n".join(block for block in blocks if block)
+
+
+# --watch -------------------------------------------------------------------------------------
+
+
+class WatchedStore:
+    """What was last read of a store, and how quickly models end."""
+
+    def __init__(self, store: Store, now: Callable[[], float]) -> None:
+        self.store = store
+        self.status: Status | None = None
+        self.done = False
+        self.trouble = ""
+        self._now = now
+        self._drivers = DriverWatch(store, "", BEAT_SECONDS)
+        self._listings: object = None
+        self._began = 0.0
+        self._ended_at_first = self._ended = 0  # models
+
+    def read(self) -> None:
+        """Read the store if it has changed; one that is out of reach is read again later."""
+        try:
+            listings = [self.store.listing("tables", table) for table in WATCHED_TABLES]
+            if listings != self._listings or self.trouble:
+                status = read_status(self.store)
+                self.done = is_finished(status.study, self.store, status.cells)
+                self._count(status)
+                self.status, self._listings, self.trouble = status, listings, ""
+            if self.status:
+                self.status = replace(self.status, drivers=_drivers(self._drivers))
+        except OSError as error:
+            self.trouble = f"cannot be read at the moment: {' '.join(str(error).split())}"
+
+    def _count(self, status: Status) -> None:
+        self._ended = status.totals["models"] - status.totals["left"]
+        if self.status is None or self._ended < self._ended_at_first:  # some are tried again
+            self._began, self._ended_at_first = self._now(), self._ended
+
+    @property
+    def models_per_hour(self) -> float | None:
+        """Of the models that ended since watching began."""
+        count = self._ended - self._ended_at_first
+        hours = (self._now() - self._began) / 3600
+        return count / max(hours, 1e-6) if count else None
+
+    @property
+    def minutes_left(self) -> float | None:
+        pace = self.models_per_hour
+        return 60 * self.status.totals["left"] / pace if pace and self.status else None
+
+    def summary(self) -> object:
+        """A new line is printed when this changes."""
+        known = (self.status.line(), self.status.drivers) if self.status else None
+        return known, self.done, self.trouble
+
+    def pace(self) -> str:
+        if self.models_per_hour is None:
+            return ""
+        minutes = self.minutes_left
+        more = f", {duration(minutes)} of training left" if minutes else ""
+        return f"{self.models_per_hour:,.1f} models per hour{more}"
+
+    def as_json(self) -> dict[str, Any]:
+        facts = self.status.as_json() if self.status else {"store": str(self.store)}
+        facts.pop("cells", None)
+        facts |= {"models_per_hour": self.models_per_hour, "minutes_left": self.minutes_left}
+        return {**facts, "done": self.done, "trouble": self.trouble or None}
+
+
+def watch_store(
+    store: Store,
+    every: float,
+    json: bool,
+    now: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], object] = time.sleep,
+) -> int:
+    """Print a study's status whenever it changes; ends with 0 when it is done or at Ctrl-C."""
+    watched = WatchedStore(store, now)
+    try:
+        with _output(watched, json) as show:
+            while not watched.done:
+                began = now()
+                watched.read()
+                show()
+                if not watched.done:
+                    sleep(max(every, SHARE * (now() - began)))
+    except KeyboardInterrupt:  # the usual end of watching: nothing was interrupted
+        pass
     return 0
+
+
+@contextmanager
+def _output(watched: WatchedStore, json: bool) -> Iterator[Callable[[], None]]:
+    """A function that shows what was read: on a screen that is redrawn, or as lines."""
+    if sys.stdout.isatty() and not json:
+        from rich.live import Live
+
+        watched.read()  # a place that is no store is reported before anything is drawn
+        live = Live(_Screen(watched), refresh_per_second=1)  # type: ignore[arg-type]
+        try:  # Ctrl-C may come while it starts: what it did to the terminal is then undone, too
+            live.start(refresh=True)
+            yield live.refresh
+        finally:
+            live.stop()
+        return
+    reported: set[object] = set()
+    last: list[object] = [None]
+
+    def print_changes() -> None:
+        if (summary := watched.summary()) != last[0]:
+            last[0] = summary
+            lines = [jsonlib.dumps(watched.as_json())] if json else _lines(watched, reported)
+            print("\n".join(lines), flush=True)
+
+    yield print_changes
+
+
+def _lines(watched: WatchedStore, reported: set[object]) -> list[str]:
+    """The counts, and each reason of a failure the first time."""
+    status = watched.status
+    parts = [status.line() if status else "", watched.pace(), watched.trouble]
+    if watched.done or (status and not status.drivers):
+        parts.append("done" if watched.done else "nobody works on it")
+    lines = [f"{datetime.now():%H:%M:%S} {', '.join(part for part in parts if part)}"]
+    for group in failures(status.cells) if status else []:
+        kind = (group.status, group.pattern)
+        if kind not in reported:
+            reported.add(kind)
+            lines.append(f"{group.examples[0]['model_id']} {group.line}")
+    return lines
+
+
+class _Screen:
+    """What rich draws, at any moment: from what was last read."""
+
+    def __init__(self, watched: WatchedStore) -> None:
+        self.watched = watched
+
+    def __rich__(self) -> object:
+        from rich.console import Group
+        from rich.text import Text
+
+        watched, status = self.watched, self.watched.status
+        if status is None:
+            return Text(watched.trouble)
+        lines = [
+            f"{status.study.name} in {watched.store}: {status.line()}",
+            "; ".join(part for part in (watched.pace(), status.activity()) if part),
+            watched.trouble,
+        ]
+        failed = failures_text(status.cells, watched.store)
+        height = get_terminal_size().lines - OTHER_LINES - len(failed.splitlines())
+        texts = [Text(line) for line in (*lines, f"\n{failed}" if failed else "") if line]
+        return Group(_bars(status, max(FEWEST_CELLS, height)), *texts)
+
+
+def _bars(status: Status, most: int) -> object:
+    """What is done of all, and of the cells that are neither untouched nor done."""
+    from rich.box import SIMPLE
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+
+    bars = Table(box=SIMPLE)
+    for heading in ("cell", "", "trained", "scored", "bad"):
+        bars.add_column(heading, justify="left" if heading in ("cell", "") else "right")
+    under_way = [
+        state.as_json()
+        for state in status.cells
+        if state.status and (state.unfinished or state.unscored)
+    ]
+    for row in [{"cell": "all cells", **status.totals}, *under_way[:most]]:
+        bad = row["diverged"] + row["failed"]
+        bars.add_row(
+            row["cell"],
+            ProgressBar(total=row["models"], completed=row["models"] - row["left"], width=30),
+            f"{row['trained']:,}/{row['models']:,}",
+            f"{row['scored']:,}",
+            f"{bad:,}" if bad else "",
+        )
+    if len(under_way) > most:
+        bars.caption = f"and {len(under_way) - most} more cells under way"
+    return bars

@@ -1,23 +1,15 @@
-"""What commands print: plain aligned lines for people, JSON for programs."""
+"""Text that several commands print: aligned tables, durations, a bar for what takes a while."""
 
 from __future__ import annotations
 
-import json as jsonlib
-from collections.abc import Sequence
-from dataclasses import asdict
-from pathlib import Path
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from shutil import get_terminal_size
-from typing import Any
-
-from flows.commands.estimate import Estimate
-from flows.progress import duration
-from infra.errors import WrongInput, one_of
-from infra.runtime import cores
-from infra.store import Store
-from tasks.study.spec import Study
-from tasks.study.survey import CellState, totals
 
 GAP = "  "  # between columns
+QUIET_SECONDS = 2.0  # what is done sooner needs no lines of progress
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -46,98 +38,56 @@ def fitting(head: Sequence[str], rows: Sequence[Sequence[object]], width: int = 
     return len(head)
 
 
-def print_plan(
-    study: Study,
-    store: Store,
-    found: Sequence[CellState],
-    cost: Estimate,
-    missing: Sequence[str],
-    json: bool,
-) -> int:
-    total = totals(found)
-    steps = total["models"] * study.training.steps
-    if json:
-        facts = {
-            "study": study.name,
-            "store": str(store),
-            "cells": len(found),
-            **total,
-            "model_steps": steps,
-            "core_hours_left": cost.core_hours,
-            "seconds_per_step": cost.seconds_per_step,
-            "missing": list(missing),
-        }
-        print(jsonlib.dumps(facts, indent=2))
-        return 0
-    strengths = sum(len(values) for values in study.methods.values())
-    unscored = total["left"] + total["trained"] - total["scored"]
-    done = ", ".join(f"{total[k]:,} {k}" for k in ("trained", "diverged", "failed") if total[k])
-    lines = [
-        ("study", f"{study.name}: {study.about}" if study.about else study.name),
-        ("store", str(store)),
-        (
-            "cells",
-            f"{len(found):,} = {len(study.data)} data sets × {strengths} strengths of "
-            f"{len(study.methods)} methods",
-        ),
-        ("data", ", ".join(f"{one.name} ({one.source or 'missing'})" for one in study.data)),
-        ("models", f"{total['models']:,} = {len(found):,} cells × {len(study.seed_list)} seeds"),
-        ("model-steps", f"{steps:,}, {study.training.steps:,} for each model"),
-        ("done", done or "nothing yet"),
-        (
-            "left",
-            f"{total['left']:,} to train, {unscored:,} to score",
-        ),
-        (
-            "estimate",
-            f"{cost.core_hours:,.1f} core-hours ({cost.training_hours:,.1f} training, "
-            f"{cost.scoring_hours:,.1f} scoring): {duration(60 * cost.core_hours / cores())} "
-            f"on this machine's {cores()} cores",
-        ),
-    ]
-    lines += [("missing", text) for text in missing]
-    print("\n".join(f"{name:<12} {text}" for name, text in lines))
-    print(f"\nMeasured here on {cost.measured}; tolstoy plan --calibrate measures again.")
-    return 0
+def duration(minutes: float) -> str:
+    if minutes < 1:
+        return f"{60 * minutes:.0f} s"
+    if minutes < 120:
+        return f"{minutes:.0f} min"
+    if minutes < 60 * 48:
+        return f"{minutes / 60:.1f} h"
+    return f"{minutes / 60 / 24:.1f} days"
 
 
-def print_bench(rows: Sequence[Any], json: bool) -> int:
-    facts = [asdict(row) for row in rows]
-    if json:
-        print(jsonlib.dumps(facts, indent=2))
-        return 0
-    names = ("name", "ours", "baseline", "unit", "ratio", "note")
-    shown = [
-        [f"{row[n]:.3g}" if isinstance(row[n], float) else row[n] for n in names] for row in facts
-    ]
-    print(table(names, shown))
-    return 0
+def number_text(value: float | None, digits: int) -> str:
+    """A number in a table, or a dash for none."""
+    return "-" if value is None else f"{value:.{digits}f}"
 
 
-def print_experiment(name: str | None, size: int | None, plot: Path | None, json: bool) -> int:
-    """Run a controlled experiment of so many points: metrics down, its settings across."""
-    from flows.benchmarks.curves import draw
-    from flows.benchmarks.experiments import EXPERIMENTS, FEWEST, POINTS, REPEATS, run
+def say(text: str) -> None:
+    """For people, while a command works: what programs read is on the standard output."""
+    print(text, file=sys.stderr, flush=True)
 
-    if name not in EXPERIMENTS:
-        raise WrongInput("--experiment", name, one_of(EXPERIMENTS, name))
-    if size is not None and size < FEWEST:
-        raise WrongInput("--size", size, f"a number of points from {FEWEST}")
-    if plot is not None and plot.exists():
-        raise WrongInput("--plot", str(plot), "a file that does not exist yet")
-    rows = run(name, size or POINTS, REPEATS)
-    if plot is not None:
-        draw(rows, plot)
-    if json:
-        print(jsonlib.dumps(rows, indent=2, ensure_ascii=False))
-        return 0
-    lines: dict[tuple[str, str], list[str]] = {}
-    for row in rows:
-        shown = "-" if row["value"] is None else f"{row['value']:.2f}"
-        lines.setdefault((row["metric"], row["part"]), []).append(shown)
-    settings = dict.fromkeys(
-        f"{row['setting']:g}" if isinstance(row["setting"], float) else row["setting"]
-        for row in rows
-    )
-    print(table(("metric", "part", *settings), [[*key, *line] for key, line in lines.items()]))
-    return 0
+
+@contextmanager
+def bar(name: str) -> Iterator[Callable[[str, float], None]]:
+    """A function (what, fraction) that moves a bar on a terminal; elsewhere it prints a line for
+    every tenth of what takes longer than two seconds."""
+    if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import Progress
+
+        with Progress(console=Console(stderr=True), transient=True) as progress:
+            task = progress.add_task(name, total=1.0)
+
+            def move(what: str, fraction: float) -> None:
+                progress.update(task, description=f"{name}: {what}", completed=fraction)
+
+            yield move
+        return
+    printed: dict[str, int] = {}
+    began = time.monotonic()
+
+    def print_tenth(what: str, fraction: float) -> None:
+        tenth = int(10 * fraction)
+        if tenth > printed.get(what, 0) and time.monotonic() - began > QUIET_SECONDS:
+            printed[what] = tenth
+            say(f"{name}: {what} {10 * tenth} %")
+
+    yield print_tenth
+
+
+@contextmanager
+def preparing(name: str) -> Iterator[Callable[[float], None]]:
+    """A bar for the user's own pictures, which can be many, while they are read into the cache."""
+    with bar(name) as move:
+        yield lambda fraction: move("preparing", fraction)

@@ -86,7 +86,7 @@ def close_ended_tasks(seconds: float = SETTLE_SECONDS) -> int:
         try:
             while tasks := _unfinished_tasks(client, this_run):
                 if time.monotonic() > deadline:
-                    state = Completed(message=END_NOT_RECEIVED)
+                    state: Any = Completed(message=END_NOT_RECEIVED)
                     for task in tasks:
                         client.set_task_run_state(task.id, state, force=True)
                     break

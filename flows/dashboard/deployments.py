@@ -17,8 +17,7 @@ from prefect import flow, get_run_logger
 from prefect.exceptions import TerminationSignal
 from prefect.states import Cancelled, Completed, Failed
 
-from flows.commands.rank_shown import as_text
-from flows.commands.rank_store import ranked_store
+from flows.commands.rank import rank_store, store_text
 from flows.commands.report import renewed_report
 from flows.dashboard.forms import RankForm, ReportForm, StudyForm
 from flows.dashboard.limits import Limits
@@ -36,6 +35,7 @@ from infra.errors import WrongInput
 from infra.prefect_server import drain_prefect
 from infra.store import Store
 from infra.workers import Stopped
+from tasks.study.model import CAN_RETRY
 from tasks.study.stored import stored_study
 from tasks.study.survey import survey, totals
 
@@ -75,7 +75,7 @@ def _study(form: StudyForm, limits: Limits) -> str:
         if opened.finished:
             renewed_report(opened.study, store)
             run = StudyRun(opened.study, store, opened.states)
-            with kept_updated(DashboardPage(run, opened.study, store, limits.report(store))):
+            with kept_updated(DashboardPage(run, limits.report_address(store))):
                 pass
         else:
             troubles = study_flow.fn(
@@ -83,7 +83,7 @@ def _study(form: StudyForm, limits: Limits) -> str:
                 opened,
                 limits.ray,
                 limits.workers_for(form.workers),
-                report_address=limits.report(store),
+                report_address=limits.report_address(store),
             )
     for trouble in troubles:
         get_run_logger().warning(trouble)
@@ -91,17 +91,17 @@ def _study(form: StudyForm, limits: Limits) -> str:
     total = totals(survey(opened.study, store, cells))
     counts = [f"{total[name]} {name}" for name in ("trained", "scored")]
     counts += [f"{total['left']} left"] if total["left"] else []
-    counts += [f"{total[name]} {name}, see retry" for name in ("failed", "diverged") if total[name]]
+    counts += [f"{total[name]} {name}, see retry" for name in CAN_RETRY if total[name]]
     return f"{total['models']} models: " + ", ".join(counts)
 
 
 def _rank(form: RankForm, limits: Limits) -> str:
     request = form.request()
     request.check()
-    study, store, results = ranked_store(limits.store(form.store), request, limits.ray)
-    text, about = as_text(study, results, request.top), "Models best first, without labels"
+    study, store, rankings = rank_store(limits.store(form.store), request, limits.ray)
+    text, about = store_text(study, rankings, request.top), "Models best first, without labels"
     artifacts_of_this_run().show("markdown", key_of(store, "ranking"), about, f"```\n{text}\n```")
-    return f"{sum(len(result.models) for result in results)} models are ranked"
+    return f"{sum(len(ranking.models) for ranking in rankings)} models are ranked"
 
 
 def _report(form: ReportForm, limits: Limits) -> str:
@@ -109,8 +109,8 @@ def _report(form: ReportForm, limits: Limits) -> str:
     study = stored_study(store)
     store.prepare()
     path = renewed_report(study, store)
-    show_report(artifacts_of_this_run(), store, limits.report(store))
-    return f"Report: {limits.report(store) or path}"
+    show_report(artifacts_of_this_run(), store, limits.report_address(store))
+    return f"Report: {limits.report_address(store) or path}"
 
 
 def _final_state(run: Callable[[], str]) -> Any:

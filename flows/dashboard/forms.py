@@ -9,14 +9,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 import data
 import models
-from flows.commands.rank import Ranking
+from flows.commands.rank import RankRequest
 from flows.dashboard.limits import Limits
 from infra.errors import WrongInput, one_of
 from metrics import METRICS, SIMILARITIES
+from tasks.study.model import CAN_RETRY
 from tasks.study.reading import preset_names, read_study
 from tasks.study.spec import Study
-
-RETRIED = ("failed", "diverged")
 
 
 def _known(names: Any) -> Any:
@@ -28,7 +27,7 @@ Preset = Annotated[str, _known(preset_names())]
 DataSetName = Annotated[str, _known(data.DATA_SETS)]
 MethodName = Annotated[str, _known(models.METHODS)]
 MetricName = Annotated[str, _known(METRICS)]
-RetryStatus = Annotated[str, _known(RETRIED)]
+RetryStatus = Annotated[str, _known(CAN_RETRY)]
 Pool = Annotated[str, _known(("cell", "method", "data"))]
 Similarity = Annotated[str, _known(SIMILARITIES)]
 Line = Annotated[str, Field(max_length=200)]
@@ -81,8 +80,8 @@ class StudyForm(Form):
         """The study of this form; raises if it is wrong, or uses more than the limits allow."""
         if self.preset not in preset_names():  # read_study also reads files
             raise WrongInput("preset", self.preset, one_of(preset_names(), self.preset))
-        for name in set(self.retry) - set(RETRIED):
-            raise WrongInput("retry", name, one_of(RETRIED, name))
+        for name in set(self.retry) - set(CAN_RETRY):
+            raise WrongInput("retry", name, one_of(CAN_RETRY, name))
         changed: dict[str, Any] = {
             "seeds": self.seeds,
             "training.steps": self.training_steps,
@@ -115,9 +114,15 @@ class RankForm(Form):
     data: Line = Field("", description="one data set of the study; empty: all")
     top: Annotated[int, Field(ge=1, le=1000)] = Field(20, description="lines of the table")
 
-    def request(self) -> Ranking:
-        return Ranking(
-            self.pool, self.similarity, self.p, self.data or None, self.top, plot=None, json=False
+    def request(self) -> RankRequest:
+        return RankRequest(
+            pool=self.pool,
+            similarity=self.similarity,
+            p=self.p,
+            data=self.data or None,
+            top=self.top,
+            plot=None,
+            json=False,
         )
 
 

@@ -44,7 +44,7 @@ class Limits(BaseModel):
             raise WrongInput("store", f"{name}, a link out of the studies", "a folder in there")
         return str(place)
 
-    def report(self, store: Store) -> str | None:
+    def report_address(self, store: Store) -> str | None:
         """The address of a study's report, if this server shows it."""
         folder = Path(self.studies).absolute()
         if self.reports is None or "://" in store.uri or Path(store.root).parent != folder:

@@ -19,7 +19,6 @@ from flows.commands.report import median_rows
 from flows.dashboard.traversals import Traversal, traversals
 from flows.driver import StudyRun
 from infra.store import Store
-from tasks.study.spec import Study
 
 UPDATE_SECONDS = 20.0
 UPDATE_SHARE = 60.0  # an update takes at most a sixtieth of the run, whatever the study's size
@@ -53,27 +52,22 @@ class DashboardPage:
     """The page of a study's flow run."""
 
     def __init__(
-        self,
-        run: StudyRun,
-        study: Study,
-        store: Store,
-        report_address: str | None,
-        artifacts: Artifacts | None = None,
+        self, run: StudyRun, report_address: str | None, artifacts: Artifacts | None = None
     ) -> None:
-        self.run, self.study, self.store, self.report_address = run, study, store, report_address
+        self.run, self.report_address = run, report_address
         self.artifacts = artifacts or artifacts_of_this_run()
 
     def update(self) -> None:
         """Show the progress of the run, and the scores so far."""
-        progress, cells = self.run.progress, self.run.cells.values()
-        models = sum(len(one.cell.models) for one in cells)
-        stages = 2 if self.study.metrics.names else 1
-        left = sum(stages * len(one.unfinished) + len(one.unscored) for one in cells)
-        done = 100.0 * (1 - left / max(1, models * stages))
-        self._show("progress", "progress", progress.line(), round(done, 1))
-        rows = [{n: one.as_json()[n] for n in ("cell", "models", *STATES)} for one in cells]
-        self._show("table", "cells", "How far each cell is", dumps(rows))
-        head, medians = median_rows(self.study, self.store, list(cells))
+        run, cells = self.run, list(self.run.cells.values())
+        models = sum(len(state.cell.models) for state in cells)
+        stages = 2 if run.study.metrics.names else 1
+        open_steps = sum(stages * len(state.unfinished) + len(state.unscored) for state in cells)
+        done = 100.0 * (1 - open_steps / max(1, models * stages))
+        self._show("progress", "progress", run.progress.line(), round(done, 1))
+        rows = [{n: state.as_json()[n] for n in ("cell", "models", *STATES)} for state in cells]
+        self._show("table", "cells", "The progress of each cell", dumps(rows))
+        head, medians = median_rows(run.study, run.store, cells)
         about = "Medians over the seeds of each cell, of the scores so far"
         scores = [
             {name: "" if value == "-" else value for name, value in zip(head, row, strict=True)}
@@ -84,13 +78,14 @@ class DashboardPage:
     def finish(self) -> None:
         """Show everything, with the report and the pictures."""
         self.update()
-        show_report(self.artifacts, self.store, self.report_address)
-        if pictures := traversals(self.study, self.store, list(self.run.cells.values())):
+        run = self.run
+        show_report(self.artifacts, run.store, self.report_address)
+        if pictures := traversals(run.store, list(run.cells.values())):
             about = "Each row moves one latent; the best model of each method"
             self._show("markdown", "traversals", about, _gallery(pictures))
 
     def _show(self, kind: str, name: str, about: str, data: object) -> None:
-        self.artifacts.show(kind, key_of(self.store, name), about, data)
+        self.artifacts.show(kind, key_of(self.run.store, name), about, data)
 
 
 def show_report(artifacts: Artifacts, store: Store, address: str | None) -> None:

@@ -11,7 +11,6 @@ from typing import Any
 from infra.store import Store
 from tasks.best import best_and_worst, main_ranking
 from tasks.study.model import Model
-from tasks.study.spec import Study
 from tasks.study.survey import CellState
 
 MAX_PICTURES = 6
@@ -27,7 +26,7 @@ class Traversal:
     uri: str
 
 
-def traversals(study: Study, store: Store, states: Sequence[CellState]) -> list[Traversal]:
+def traversals(store: Store, states: Sequence[CellState]) -> list[Traversal]:
     """The best model of each method: by UDR where it is ranked, else by ELBO."""
     scores, score_name = _scores(store)
     rows: dict[str, list[dict[str, Any]]] = {}

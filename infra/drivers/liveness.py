@@ -1,14 +1,16 @@
 """The drivers of a store: one record each, `<store>/drivers/ID.json`, and whether they are alive.
 
-- A driver on this machine is alive while it holds the lock on its file `drivers/.ID.lock`. The
-  system drops that lock when the process ends, however it ends, and keeps it while it is stopped.
-- Of a driver elsewhere (another host or container, an object store, a drive without locks) we watch
-  the record: its heartbeat is a number that it raises. Unchanged for three heartbeats, it is dead.
+- A driver locks a file of its machine, `/tmp/tolstoy-driver-ID.lock`. If that file exists here, the
+  driver is alive while the file is locked: the system drops the lock when the process ends, however
+  it ends, and keeps it while the process is stopped.
+- If not (it runs on another machine, or in a container with its own /tmp), we watch the record, in
+  which the driver counts its heartbeats. Unchanged for three heartbeats, it is dead.
 - No wall clock is compared, neither ours nor theirs: clocks differ, and jump.
 """
 
 from __future__ import annotations
 
+import fcntl
 import getpass
 import json
 import os
@@ -22,13 +24,15 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from enum import Enum
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 from infra.object_store import without_key
 from infra.store import Store
 
 DRIVERS = "drivers"
 MISSED_HEARTBEATS = 3  # after so many a driver is dead
+LOCKS = Path("/tmp")  # not TMPDIR, which may differ between the users and jobs of a machine
 
 
 class Life(Enum):
@@ -49,7 +53,6 @@ class Driver:
     started: str = ""
     seconds: int = 0  # since it started, by its own monotonic clock
     beat: int = 0  # heartbeats so far
-    locked: bool = False  # whether it holds the lock on its lock file
     settled: bool = True  # false while another that starts at the same time may be unknown to it
 
     def __str__(self) -> str:
@@ -72,9 +75,35 @@ def record(driver_id: str) -> tuple[str, str]:
     return DRIVERS, f"{driver_id}.json"
 
 
-def lock_file(driver_id: str) -> tuple[str, str]:
-    """The name of the file that a driver locks as long as it runs."""
-    return DRIVERS, f".{driver_id}.lock"
+def lock_file(driver_id: str) -> Path:
+    return LOCKS / f"tolstoy-driver-{driver_id}.lock"
+
+
+def lock(driver_id: str) -> IO[bytes] | None:
+    """Lock a driver's file until it is closed, or this process ends; None where that is refused.
+
+    Programs that this process starts do not inherit the lock.
+    """
+    path = lock_file(driver_id)
+    try:
+        file = path.open("wb")
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        path.unlink(missing_ok=True)  # or others would take this driver for dead
+        return None
+    return file
+
+
+def holds_lock(driver_id: str) -> bool | None:
+    """Whether a driver holds its lock; None if its file is not on this machine."""
+    try:
+        with lock_file(driver_id).open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return None
+    return False
 
 
 def as_bytes(driver: Driver) -> bytes:
@@ -135,9 +164,8 @@ class DriverWatch:
             if driver_id in self.removed:  # it wrote its record once more
                 return Life.DEAD
             watched = self._read(driver_id, content)
-            holds_lock = self._holds_lock(watched.driver)
-            if holds_lock is not None:
-                return Life.ALIVE if holds_lock else Life.DEAD
+            if (locked := holds_lock(driver_id)) is not None:
+                return Life.ALIVE if locked else Life.DEAD
             if watched.seconds_unchanged >= MISSED_HEARTBEATS * self.beat_seconds:
                 return Life.DEAD
             return Life.ALIVE if watched.changed else Life.UNKNOWN
@@ -145,25 +173,12 @@ class DriverWatch:
     def remove(self, driver: Driver) -> None:
         self.removed.add(driver.id)
         self.store.remove(*record(driver.id))
-        if driver.locked:
-            self.store.remove(*lock_file(driver.id))
+        with suppress(OSError):  # another user's
+            lock_file(driver.id).unlink(missing_ok=True)
 
     def seconds_since_heartbeat(self, driver: Driver) -> float:
         """Of a driver that holds its lock, we know that it is alive now."""
-        return 0.0 if self._holds_lock(driver) else self._watched[driver.id].seconds_unchanged
-
-    def _holds_lock(self, driver: Driver) -> bool | None:
-        """Whether a driver of this machine holds its lock; None if that cannot be seen from here.
-
-        Locks of other machines are not asked for: some network drives do not share locks, and some
-        keep those of a machine that has lost its power.
-        """
-        if not driver.locked or driver.host != socket.gethostname():
-            return None
-        try:
-            return self.store.is_locked(*lock_file(driver.id))
-        except OSError:
-            return None
+        return 0.0 if holds_lock(driver.id) else self._watched[driver.id].seconds_unchanged
 
     def _read(self, driver_id: str, content: bytes) -> _Watched:
         now = self.now()

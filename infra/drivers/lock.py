@@ -11,8 +11,9 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from typing import IO
 
 from infra.drivers import claims
 from infra.drivers.liveness import (
@@ -22,6 +23,7 @@ from infra.drivers.liveness import (
     DriverWatch,
     Life,
     as_bytes,
+    lock,
     lock_file,
     record,
     this_driver,
@@ -52,7 +54,7 @@ class DriverLock:
         self.lost = threading.Event()  # another driver took over: this run must end
         self.watch = DriverWatch(store, self.me.id, beat_seconds, now)
         self._now, self._sleep = now, sleep
-        self._own_lock = ExitStack()
+        self._lock_file: IO[bytes] | None = None
         self._when_lost: Callable[[], None] = lambda: None
         self._claimed: set[str] = set()
         self._to_release: set[str] = set()  # as soon as the store can be written
@@ -112,7 +114,7 @@ class DriverLock:
         self._heartbeats.start()
 
     def leave(self) -> None:
-        """Remove record and claims; what cannot be removed looks dead to others."""
+        """Remove record and claims; a record that cannot be removed looks like a dead driver's."""
         self._leaving.set()
         if self._heartbeats.is_alive():
             self._heartbeats.join(timeout=self.beat_seconds)
@@ -122,9 +124,9 @@ class DriverLock:
         with suppress(OSError):
             claims.remove_driver(self.store, self.me.id)
             self.store.remove(*record(self.me.id))
-        self._own_lock.close()
-        with suppress(OSError):
-            self.store.remove(*lock_file(self.me.id))
+            lock_file(self.me.id).unlink(missing_ok=True)
+        if self._lock_file:
+            self._lock_file.close()
 
     def _register(self, join: bool) -> list[Driver]:
         """Write the first record as soon as that is allowed; the other drivers at that moment."""
@@ -141,8 +143,7 @@ class DriverLock:
                 if join or not others:
                     if not others:
                         claims.remove_all(self.store)
-                    own_lock = self.store.locked(*lock_file(self.me.id))
-                    self.me = replace(self.me, locked=self._own_lock.enter_context(own_lock))
+                    self._lock_file = lock(self.me.id)
                     self._write(settled=exclusive or join)
                     return others
             for driver in others:
@@ -224,12 +225,12 @@ def driver_lock(
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[DriverLock]:
     """Work on a store: as its only driver, or with others if `join`."""
-    lock = DriverLock(store, beat_seconds, say, now, sleep)
+    driver = DriverLock(store, beat_seconds, say, now, sleep)
     try:
-        lock.enter(join)
-        yield lock
+        driver.enter(join)
+        yield driver
     finally:
-        lock.leave()
+        driver.leave()
 
 
 def remove_dead_drivers(store: Store, beat_seconds: float = BEAT_SECONDS) -> bool:

@@ -1,4 +1,4 @@
-"""Arrays as metrics take them: what they may hold, and a clear line for what they may not."""
+"""Arrays as metrics take them: what they may hold, and one line that says what is wrong."""
 
 from typing import Any, TypeAlias
 
@@ -24,19 +24,19 @@ class BadArray(ValueError):
 
 def numbers(name: str, array: ArrayLike, axes: tuple[str, ...]) -> Codes:
     """`array` as floats with one dimension per name in `axes`, none empty, all finite."""
-    found = np.asarray(array)
-    if found.ndim != len(axes) or 0 in found.shape:
-        raise BadArray(name, f"shape {found.shape}", _shape(axes))
-    if found.dtype.kind not in "fiub":
-        raise BadArray(name, str(found.dtype), "real numbers")
-    if found.dtype not in (np.float32, np.float64):
-        found = found.astype(np.float64)
-    if not float(np.maximum(found.max(), -found.min())) < LARGEST:  # nan stays nan
-        where = np.argwhere(~(np.abs(found.astype(np.float64)) < LARGEST))[0]
+    checked = np.asarray(array)
+    if checked.ndim != len(axes) or 0 in checked.shape:
+        raise BadArray(name, f"shape {checked.shape}", _shape(axes))
+    if checked.dtype.kind not in "fiub":
+        raise BadArray(name, str(checked.dtype), "real numbers")
+    if checked.dtype not in (np.float32, np.float64):
+        checked = checked.astype(np.float64)
+    if not float(np.maximum(checked.max(), -checked.min())) < LARGEST:  # nan stays nan
+        where = np.argwhere(~(np.abs(checked.astype(np.float64)) < LARGEST))[0]
         place = ", ".join(f"{axis} {index}" for axis, index in zip(axes, where, strict=True))
         accepted = f"finite numbers below {LARGEST:g} in size"
-        raise BadArray(name, f"{found[tuple(where)]} in {place}", accepted)
-    return found
+        raise BadArray(name, f"{checked[tuple(where)]} in {place}", accepted)
+    return checked
 
 
 def _shape(axes: tuple[str, ...]) -> str:
@@ -45,17 +45,17 @@ def _shape(axes: tuple[str, ...]) -> str:
 
 def whole_numbers(name: str, array: ArrayLike, axes: tuple[str, ...]) -> Factors:
     """`array` as integers with one dimension per name in `axes`, none empty."""
-    found = np.asarray(array)
-    if found.ndim != len(axes) or 0 in found.shape:
-        raise BadArray(name, f"shape {found.shape}", _shape(axes))
-    if found.dtype.kind not in "iub":
+    checked = np.asarray(array)
+    if checked.ndim != len(axes) or 0 in checked.shape:
+        raise BadArray(name, f"shape {checked.shape}", _shape(axes))
+    if checked.dtype.kind not in "iub":
         raise BadArray(
             name,
-            str(found.dtype),
+            str(checked.dtype),
             "integers (number the values of a column with np.unique(column, return_inverse=True)"
             "[1], or bin them with np.digitize)",
         )
-    return found.astype(np.int64)
+    return checked.astype(np.int64)
 
 
 def check(codes: ArrayLike, factors: ArrayLike) -> tuple[Codes, Factors]:

@@ -7,12 +7,13 @@ representations", section 2. A latent's disentanglement is 1 minus the entropy, 
 number of factors, of its row divided by the row's sum; the representation's is their mean weighted
 by the rows' sums. A factor's completeness is the same of its column, to the base of the number of
 latents; the representation's is the plain mean over factors (the paper's tables, and Carbonneau et
-al. 2022, section 4.3.1); the mean weighted by the columns' sums is a part of its own.
+al. 2022, section 4.3.1); the mean weighted by the columns' sums is a separate part.
 
-Conventions: a latent without any importance has disentanglement 0 and weight 0, a factor without
-any has completeness 0 and counts in the plain mean; a matrix of zeros scores 0. With one factor
-every latent of any importance is disentangled (1); with one latent every factor of any importance
-is complete (1).
+Conventions:
+- A latent without any importance has disentanglement 0 and weight 0.
+- A factor without any has completeness 0 and counts in the plain mean; a matrix of zeros scores 0.
+- With one factor every latent of any importance is disentangled (1); with one latent every factor
+  of any importance is complete (1).
 """
 
 from collections.abc import Callable
@@ -111,7 +112,7 @@ def regressors(
 
 def regressor_scores(learned: Regressors) -> list[Score]:
     """importance_scores, then error_scores."""
-    errors = error_scores(*learned.errors, learned.deviation)
+    errors = error_scores(learned.errors[0], learned.errors[1], learned.deviation)
     return importance_scores(learned.importance) + errors
 
 
@@ -132,9 +133,9 @@ def error_scores(train: ArrayLike, test: ArrayLike, deviation: ArrayLike) -> lis
     scores = []
     for part, error in (("train", train), ("test", test)):
         errors = numbers(f"{part} error", error, ("factor",))
-        told = np.where(varied, np.maximum(1 - 6 * errors, 0.0), 0.0)
+        informative = np.where(varied, np.maximum(1 - 6 * errors, 0.0), 0.0)
         relative = np.divide(np.sqrt(errors), spread, out=np.ones(len(errors)), where=varied)
-        for name, values in ((f"informativeness_{part}", told), (f"nrmse_{part}", relative)):
+        for name, values in ((f"informativeness_{part}", informative), (f"nrmse_{part}", relative)):
             scores.append(Score(name, float(values.mean())))
             scores += [Score(name, float(value), factor) for factor, value in enumerate(values)]
     return scores

@@ -1,18 +1,20 @@
 """What downstream tasks share: training sets of growing size, accuracies, statistical efficiency.
 
-Every factor is predicted from all latents by a classifier of its own. It learns from the first 10,
-100, 1,000 and 10,000 training rows (rows are drawn independently, so that the first are as good as
-any), and its accuracy is the share of all test rows that it tells rightly. A table of fewer than
-10,000 rows gives the sizes that it has rows for, and its own number of rows as the largest.
+Every factor is predicted from all latents by its classifier, which learns from the first 10, 100,
+1,000 and 10,000 training rows (rows are drawn independently, so that the first are as good as any).
+Its accuracy is the share of all test rows for which it is right.
 
 Paper: Locatello et al. 2019, "Challenging common assumptions in the unsupervised learning of
 disentangled representations", section 5.5 and appendices C and I.6. The mean over factors and the
 statistical efficiency, the accuracy from 100 rows divided by that from 10,000, are the paper's; the
 efficiency of 1,000 rows and the lowest accuracy over factors are the released code's.
 
-Conventions: a factor with one value among the rows to learn from is predicted to have that value;
-a value that is absent from them is never predicted. Without 10,000 rows, or with an accuracy of 0
-from them, there is no efficiency.
+Conventions:
+- A table of fewer than 10,000 rows gives the sizes that it has rows for, and its number of rows as
+  the largest.
+- A factor with one value among the rows to learn from is predicted to have that value; a value that
+  is absent from them is never predicted.
+- Without 10,000 rows, or with an accuracy of 0 from them, there is no efficiency.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,10 +1,11 @@
 """Gaussians fitted to codes, and the Gaussian posteriors that an encoder gives.
 
-A constant latent is independent of all others and changes nothing. Total correlation does not
-depend on scales, so a latent counts however little it varies. The eigenvalues of the correlation
-matrix are squared singular values of the standardised codes, and count as at least 2.2e-16, the
-rounding of doubles: a latent that others determine exactly adds up to 18 nats and not infinity; so
-does each latent beyond the number of points less one.
+Conventions:
+- A constant latent is independent of all others and changes nothing.
+- Total correlation does not depend on scales, so a latent counts however little it varies.
+- The eigenvalues of the correlation matrix are squared singular values of the standardised codes,
+  and count as at least 2.2e-16, the rounding of doubles: a latent that others determine exactly
+  adds up to 18 nats and not infinity; so does each latent beyond the number of points less one.
 """
 
 import numpy as np
@@ -51,7 +52,7 @@ def kl(mean: Doubles, logvar: Doubles) -> Doubles:
 
 
 def sample(mean: Codes, logvar: Codes, rng: np.random.Generator) -> Doubles:
-    """One sample of each N(mean, exp(logvar)); the same whether asked for at once or in parts."""
+    """One sample of each N(mean, exp(logvar)); the same all at once or in parts."""
     deviation = np.exp(0.5 * logvar.astype(np.float64))
     return mean + rng.standard_normal(mean.shape) * deviation
 

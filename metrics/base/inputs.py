@@ -30,7 +30,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Groups:
-    """Groups of points that share the value of one factor; `factor` tells which."""
+    """Groups of points that share the value of one factor; `factor` is which."""
 
     codes: Codes  # (groups, size, latents)
     factor: Factors  # (groups,)
@@ -38,7 +38,7 @@ class Groups:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Sets of pairs of points: both of a pair share the value of one factor, which `factor` tells.
+    """Sets of pairs of points: both of a pair share the value of one factor, `factor`.
 
     The value may differ from pair to pair.
     """
@@ -55,7 +55,7 @@ class Inputs:
     A metric's NEEDS names "table" (codes, factors), "test_table" (test_codes, test_factors),
     "groups" (train_groups, test_groups: points that share one factor's value), "pairs"
     (train_pairs, test_pairs), "variations" (train_variations, test_variations: groups of points
-    that share the values of all factors but the one that `factor` tells), "interventions" (for
+    that share the values of all factors but `factor`), "interventions" (for
     every factor, the same points under each of its values) and "posterior" (of every row of the
     codes: log-variances and the loss of reconstruction; no factors).
     """
@@ -76,8 +76,6 @@ class Inputs:
     trees: Kind = "presorted"
     tree_seed: int = 0
     impossible: Mapping[str, str] = field(default_factory=dict)  # a kind of groups, and why
-    # (latents, factors), by metric: what evaluate() learned, for a picture that fits nothing again
-    matrices: dict[str, NDArray[np.float64]] = field(default_factory=dict)
 
     def groups(self) -> tuple[Groups, Groups]:
         """The training and the test groups, for metrics that need "groups"."""
@@ -136,16 +134,22 @@ class Inputs:
 
     @cached_property
     def boosted(self) -> list[Classifier]:
-        """Boosted trees that tell each factor from the codes: learned once for all metrics."""
+        """Boosted trees that predict each factor from the codes: learned once for all metrics."""
         return learn(*check(self.codes, self.factors), self.trees, self.tree_seed)
+
+    @cached_property
+    def matrices(self) -> dict[str, NDArray[np.float64]]:
+        """By metric, (latents, factors): what its evaluate() learned from these inputs and put
+        here, for a picture that fits nothing again."""
+        return {}
 
 
 def _points_by_value(name: str, codes: Codes, latents: int) -> Codes:
     """The same points under each value, in `latents` latents, or a ValueError."""
-    found = numbers(name, codes, ("value", "point", "latent"))
-    if found.shape[2] != latents:
-        raise BadArray(name, f"shape {found.shape}", f"(values, points, {latents})")
-    return found
+    codes = numbers(name, codes, ("value", "point", "latent"))
+    if codes.shape[2] != latents:
+        raise BadArray(name, f"shape {codes.shape}", f"(values, points, {latents})")
+    return codes
 
 
 def check_groups(name: str, groups: Groups, latents: int) -> Groups:

@@ -28,15 +28,20 @@ def check_tables(
     codes: ArrayLike, factors: ArrayLike, test_codes: ArrayLike, test_factors: ArrayLike
 ) -> Tables:
     """Both tables, codes in float64, or a ValueError."""
-    left, values = check(codes, factors)
-    test_left, test_values = check(test_codes, test_factors)
+    latents, values = check(codes, factors)
+    test_latents, test_values = check(test_codes, test_factors)
     for name, train, test in (
-        ("test_codes", left, test_left),
+        ("test_codes", latents, test_latents),
         ("test_factors", values, test_values),
     ):
         if train.shape[1] != test.shape[1]:
             raise BadArray(name, f"{test.shape[1]} columns", f"{train.shape[1]}, as in training")
-    return Tables(left.astype(np.float64), values, test_left.astype(np.float64), test_values)
+    return Tables(
+        codes=latents.astype(np.float64),
+        factors=values,
+        test_codes=test_latents.astype(np.float64),
+        test_factors=test_values,
+    )
 
 
 def standardised(
@@ -66,7 +71,7 @@ def validation_rows(rows: int, rng: np.random.Generator) -> NDArray[np.bool_]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """No warning reaches the user: of few points per value, or of a solver that stops early."""
+    """Hides warnings: of few points per value, or of a solver that stops early."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

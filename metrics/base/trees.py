@@ -1,4 +1,4 @@
-"""Gradient boosted trees that tell factors from codes: one fit that several metrics read.
+"""Gradient boosted trees that predict factors from codes: one fit that several metrics read.
 
 KINDS names two classifiers that give the same numbers: this project's, which sorts the codes once
 (metrics/compiled/boosting.py), and scikit-learn's, many times slower, to check it against.
@@ -17,7 +17,7 @@ Matrix: TypeAlias = NDArray[np.floating[Any]]
 
 
 class Classifier(Protocol):
-    """What DCI, downstream tasks and fairness ask of a fitted classifier, as scikit-learn has it.
+    """What DCI, downstream tasks and fairness use of a classifier, as scikit-learn has it.
 
     `feature_importances_` has one number per latent; they sum to 1, or all are 0.
     """
@@ -32,7 +32,7 @@ class Classifier(Protocol):
 
 
 class OneValue:
-    """What remains of a classifier where there is one value to learn: no latent matters."""
+    """A classifier where there is one value to learn: no latent is important."""
 
     feature_importances_: NDArray[np.float64]
 

@@ -12,13 +12,13 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(*freedoms: str) -> Callable[[Function], Function]:
-    """Compile without the interpreter's lock, so that threads run at once, and keep the result.
+    """Compile without the interpreter's lock, so that threads run at once, and cache the result.
 
-    It is kept beside the source, or else in the user's cache, if either can be written. Only for
-    functions that call none of another file: a change there would go unnoticed.
+    The cache is next to the source, or else in the user's cache folder, if either can be written.
+    Only for functions that call none of another file: the cache would not notice a change there.
 
-    `freedoms` is what the compiler may do to be quick, which costs or saves roundings: "contract"
-    rounds a · b + c once; "reassoc" adds in any order, several numbers at a time.
+    `freedoms` is what the compiler may do to be fast, which changes roundings: "contract" rounds
+    a · b + c once; "reassoc" adds in any order, several numbers at a time.
     """
 
     def compile_one(function: Function) -> Function:

@@ -1,22 +1,22 @@
-"""Gradient boosted trees with exact splits: scikit-learn's GradientBoostingClassifier(), quicker.
+"""Gradient boosted trees with exact splits: scikit-learn's GradientBoostingClassifier(), faster.
 
 The classifier of Locatello et al. 2019 (appendix C), with scikit-learn's default settings: 100
-rounds of one regression tree per class (one in all for two classes) that asks up to three questions
-and is fitted to the gradient of the log-loss; every split is the one that lowers the squared error
-most, in the middle between two different values; a leaf is one Newton step, a tenth of which is
-added. A column's importance is its splits' share of the fall in squared error, over all trees.
+rounds of one regression tree per class (one in all for two classes) of depth 3 that is fitted to
+the gradient of the log-loss; every split is the one that lowers the squared error most, in the
+middle between two different values; a leaf is one Newton step, a tenth of which is added. A
+column's importance is its splits' share of the fall in squared error, over all trees.
 
-It is quicker for two reasons (exact_tree.py). Columns are sorted once, not for every node
-of every tree: a node passes its rows on to its children in the order of every column. And columns
-are scored without a branch, as if any two neighbours had different values; whether they do is then
-only looked at in the best column.
+It is faster for two reasons (exact_tree.py). Columns are sorted once, not for every node of every
+tree: a node passes its rows to its children in the order of every column. And columns are scored
+without a branch, as if any two neighbours had different values; whether they do is then checked in
+the best column only.
 
-Gradients are rounded to a grid on which sums over rows are exact in any order. Splits that part the
-same rows by different columns then have equal scores, and the seed decides which is taken; in
-scikit-learn it is the seed or the rounding. Nothing else differs.
-
-Conventions: as in scikit-learn, values become float32, and neighbours that are less than 1e-7 apart
-count as equal. Values beyond float32 are an error.
+Conventions:
+- Gradients are rounded to a grid on which sums over rows are exact in any order. Splits that part
+  the same rows by different columns then have equal scores, and the seed decides which is taken; in
+  scikit-learn it is the seed or the rounding. Nothing else differs.
+- As in scikit-learn, values become float32, and neighbours that are less than 1e-7 apart count as
+  equal. Values beyond float32 are an error.
 """
 
 from typing import Any, cast
@@ -86,7 +86,7 @@ class Boosting:
         return falls
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The likeliest class of every row."""
+        """The most likely class of every row."""
         raw = self._raw(X)
         likeliest = raw.argmax(axis=0) if len(raw) > 1 else (raw[0] >= 0).astype(np.intp)
         classes: NDArray[Any] = self.classes_[likeliest]
@@ -108,10 +108,10 @@ class Boosting:
 
 def _columns(codes: ArrayLike) -> NDArray[np.float32]:
     """(columns, rows) in float32, or a ValueError."""
-    found = numbers("X", codes, ("row", "column"))
-    if np.abs(found).max() > LARGEST:
-        raise BadArray("X", f"{np.abs(found).max()} in size", f"numbers to {LARGEST:g} in size")
-    return np.ascontiguousarray(found.T, np.float32)
+    checked = numbers("X", codes, ("row", "column"))
+    if np.abs(checked).max() > LARGEST:
+        raise BadArray("X", f"{np.abs(checked).max()} in size", f"numbers to {LARGEST:g} in size")
+    return np.ascontiguousarray(checked.T, np.float32)
 
 
 def _log_odds(shares: Floats) -> Floats:

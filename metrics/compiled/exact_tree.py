@@ -1,8 +1,8 @@
 """One regression tree of depth 3 with exact splits, on columns that were sorted beforehand.
 
-A tree asks up to three questions "is the column's value above the threshold?". Nodes are numbered
+A tree has up to three levels of splits: above the threshold or not. Nodes are numbered
 from the root, 0; the children of node i are 2i + 1 (no) and 2i + 2 (yes). A node that is not split
-has an infinite threshold, so that all its rows go on to the left.
+has an infinite threshold, so that all its rows go to the left.
 
 `order` holds rows, (columns, rows), by growing values of each column.
 """
@@ -17,10 +17,10 @@ from metrics.compiled import compiled
 
 DEPTH = 3
 NODES, LEAVES = 2**DEPTH - 1, 2**DEPTH
-PARENTS = NODES // 2  # nodes whose children may be split in turn
+PARENTS = NODES // 2  # nodes whose children may be split too
 TIED = np.float32(1e-7)  # values no further apart than this count as equal
 PURE = float(np.finfo(np.float64).eps)  # a node of at most this variance is not split
-LANES = 4  # sums that are added to in turn, so that none waits for the one before
+LANES = 4  # sums that are added to one after another, so that none waits for the one before
 FLAT = 1e-150  # a leaf of at most this curvature adds nothing
 
 Floats = NDArray[np.float64]
@@ -210,15 +210,15 @@ def _checked_score(
 ) -> tuple[float, int, float]:
     """The largest score of a split between different values, the first with it, and its sum."""
     left, right = space.reciprocal[1:], space.backwards[len(space.sums) + 1 - count :]
-    best, found, found_sum, so_far = -1.0, 0, 0.0, 0.0
+    best, left_rows, left_sum, so_far = -1.0, 0, 0.0, 0.0
     for place in range(count - 1):
         so_far += space.rounded[rows[place]]
         if column[rows[place + 1]] > column[rows[place]] + TIED:
             rest = total - so_far
             score = so_far * so_far * left[place] + rest * rest * right[place]
             if score > best:
-                best, found, found_sum = score, place + 1, so_far
-    return best, found, found_sum
+                best, left_rows, left_sum = score, place + 1, so_far
+    return best, left_rows, left_sum
 
 
 @compiled()
@@ -298,10 +298,11 @@ def _newton(
 
 @compiled()
 def _find_leaves(columns: Columns, place: int, trees: Tree, leaf: NDArray[np.uint8]) -> None:
-    """Every row's leaf. All seven questions are asked of each row: no branch, many rows at once."""
-    asked, thresholds = trees.columns[place], trees.thresholds[place]
-    c0, c1, c2, c3 = columns[asked[0]], columns[asked[1]], columns[asked[2]], columns[asked[3]]
-    c4, c5, c6 = columns[asked[4]], columns[asked[5]], columns[asked[6]]
+    """Every row's leaf. A row is compared with all seven thresholds: no branch, many at once."""
+    by, thresholds = trees.columns[place], trees.thresholds[place]
+    c0, c1, c2 = columns[by[0]], columns[by[1]], columns[by[2]]
+    c3, c4 = columns[by[3]], columns[by[4]]
+    c5, c6 = columns[by[5]], columns[by[6]]
     t0, t1, t2, t3 = thresholds[0], thresholds[1], thresholds[2], thresholds[3]
     t4, t5, t6 = thresholds[4], thresholds[5], thresholds[6]
     for row in range(len(leaf)):

@@ -1,4 +1,4 @@
-"""Logistic regression with a ridge penalty chosen by cross-validation, quicker than scikit-learn's.
+"""Logistic regression with a ridge penalty chosen by cross-validation, faster than scikit-learn's.
 
 The procedure of scikit-learn's LogisticRegressionCV(Cs=10, cv=KFold(5)), as in version 1.9: the
 loss is the mean log-loss plus |coefficients|² / (2 C rows), intercepts free (softmax.py);
@@ -12,11 +12,14 @@ Where it converges, coefficients agree with scikit-learn's to the optimiser's to
 stops at 100 iterations, which is the rule for large C, a rounding in the loss grows from iteration
 to iteration: the end differs as much as between two orders of the latents in scikit-learn itself.
 
-Conventions: a class that the rows outside a fold lack has an intercept that falls as far as the
-iterations carry it, as in scikit-learn. With fewer than five rows every row is a fold, and rows of
-one class predict it, where scikit-learn gives up. An optimiser that gives up leaves its last point,
-without a warning. Latents with values beyond 1e6 in size are divided down to that size, as the
-optimiser fails far beyond.
+Conventions:
+- A class that the rows outside a fold lack has an intercept that falls as far as the iterations
+  carry it, as in scikit-learn.
+- With fewer than five rows every row is a fold, and rows of one class predict it, where
+  scikit-learn raises an error.
+- An optimiser that fails leaves its last point, without a warning.
+- Latents with values beyond 1e6 in size are divided down to that size, as the optimiser fails far
+  beyond.
 """
 
 from dataclasses import dataclass
@@ -94,13 +97,13 @@ def _path(
     """The solution for every C, each (classes, latents and intercept)."""
     loss = SoftmaxLoss(codes, target, classes)
     point = loss.start if start is None else start.ravel()
-    found = []
-    for strength in grid:
-        ridge = (1 / (strength * len(codes)),)
+    path = []
+    for C in grid:
+        ridge = (1 / (C * len(codes)),)
         result = minimize(loss, point, args=ridge, jac=True, method="L-BFGS-B", options=SETTINGS)
         point = result.x
-        found.append(point.reshape(-1, codes.shape[1] + 1))
-    return found
+        path.append(point.reshape(-1, codes.shape[1] + 1))
+    return path
 
 
 def _highest(codes: Floats, coef: Floats, intercept: Floats) -> NDArray[np.intp]:

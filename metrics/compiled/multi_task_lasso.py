@@ -4,7 +4,7 @@ For regressors X and several targets Y of the same points, the minimum of
 |Y - XW|² / 2n + alpha · sum over regressors a of |W[a]|₂ takes a regressor for all targets or for
 none. 100 penalties are tried, evenly spaced in their logarithm from the smallest that leaves no
 regressor down to a thousandth of it; the one with the lowest squared error, averaged over the folds
-that are held out in turn, is used on all points. As scikit-learn's MultiTaskLassoCV: each set of
+held out one by one, is used on all points. As scikit-learn's MultiTaskLassoCV: each set of
 points is centred by its own mean, penalties are solved from the largest down, each from the one
 before by cyclic coordinate descent, until no coefficient moves by more than the tolerance, relative
 to the largest, and the duality gap is below the tolerance times |Y|², or the sweeps are used up.
@@ -17,7 +17,7 @@ from metrics.compiled import compiled
 
 PENALTIES = 100
 SMALLEST = 1e-3  # penalty, as a share of the largest
-CONSTANT = 1e-12  # a standardised latent's variance that is but rounding
+CONSTANT = 1e-12  # a standardised latent's variance that is only rounding
 
 Matrix = NDArray[np.float64]
 
@@ -71,10 +71,10 @@ def _descend(
             for t in range(targets):
                 pull[t] = left[t] + size * weight[t]
                 length += pull[t] * pull[t]
-            kept = max(1.0 - alpha / np.sqrt(length), 0.0) / size if length > 0.0 else 0.0
+            scale = max(1.0 - alpha / np.sqrt(length), 0.0) / size if length > 0.0 else 0.0
             moved = 0.0
             for t in range(targets):
-                after = pull[t] * kept
+                after = pull[t] * scale
                 pull[t] = after - weight[t]
                 weight[t] = after
                 moved = max(moved, abs(pull[t]))
@@ -101,15 +101,15 @@ def _gap(
     _, moment, square = points
     explained, unexplained, penalty, strongest = 0.0, 0.0, 0.0, 0.0
     for a in range(len(coefficients)):
-        length, strength = 0.0, 0.0
+        length, pulled = 0.0, 0.0
         for t in range(coefficients.shape[1]):
             weight, left = coefficients[a, t], residual[a, t]
             explained += weight * moment[a, t]
             unexplained += weight * left
             length += weight * weight
-            strength += left * left
+            pulled += left * left
         penalty += np.sqrt(length)
-        strongest = max(strongest, strength)
+        strongest = max(strongest, pulled)
     strongest = np.sqrt(strongest)
     # The residual R, scaled until X'R obeys the penalty, is a point of the dual problem.
     scale = min(1.0, alpha / strongest) if strongest > 0.0 else 1.0
@@ -164,16 +164,29 @@ def cross_validated(
     penalties = largest * SMALLEST ** (np.arange(PENALTIES) / (PENALTIES - 1))
     errors = np.zeros(PENALTIES)
     for fold in range(folds):
-        share, kept = shares[fold], 1.0 - shares[fold]
-        centre = (mean - means[fold]) / kept
-        target_centre = (target_mean - target_means[fold]) / kept
+        share, rest = shares[fold], 1.0 - shares[fold]
+        centre = (mean - means[fold]) / rest
+        target_centre = (target_mean - target_means[fold]) / rest
+        fold_square = target_squares[fold].sum()
         train = _centred(
-            *(gram - grams[fold], moment - moments[fold], square - target_squares[fold].sum()),
-            *(mean - means[fold], target_mean - target_means[fold], centre, target_centre, kept),
+            gram=gram - grams[fold],
+            moment=moment - moments[fold],
+            square=square - fold_square,
+            mean=mean - means[fold],
+            target_mean=target_mean - target_means[fold],
+            centre=centre,
+            target_centre=target_centre,
+            share=rest,
         )
         held_out = _centred(
-            *(grams[fold], moments[fold], target_squares[fold].sum()),
-            *(means[fold], target_means[fold], centre, target_centre, share),
+            gram=grams[fold],
+            moment=moments[fold],
+            square=fold_square,
+            mean=means[fold],
+            target_mean=target_means[fold],
+            centre=centre,
+            target_centre=target_centre,
+            share=share,
         )
         coefficients, residual = np.zeros((regressors, targets)), train[1].copy()
         error = held_out[2]

@@ -5,7 +5,7 @@ is the mean over rows of the log of the sum of exp(scores), less the score of th
 plus a ridge penalty on the coefficients. The first of two classes has scores 0, which makes the
 loss that of binary logistic regression, with one set of coefficients.
 
-It is quick because a block of rows stays in the processor's cache from its scores to its gradient,
+It is fast because a block of rows stays in the processor's cache from its scores to its gradient,
 and every loop runs along the rows, several at a time: two classes by four latents together (short
 ones are filled up with zeros), and an exponential that the compiler can unroll, unlike the
 system's. The gradient needs no probabilities: the codes are divided by the sums of exponentials.
@@ -49,7 +49,7 @@ class SoftmaxLoss:
         self.own = own[self.fixed :]  # sums of each class's rows: what pulls its scores up
         self.weights = np.zeros((_filled(classes, CLASSES), padded.shape[1]))
         self.gradient = np.empty_like(self.weights)
-        self.sums, self.told = np.empty(count), np.empty(count)
+        self.sums, self.own_scores = np.empty(count), np.empty(count)
         self.space = (
             np.empty((len(self.weights), size)),
             np.empty((padded.shape[1], size)),
@@ -64,23 +64,23 @@ class SoftmaxLoss:
     def __call__(self, coefficients: Floats, ridge: float) -> tuple[float, Floats]:
         """Loss and gradient at (classes, latents and intercept), flat."""
         inside = slice(self.fixed, self.classes), slice(0, self.latents + 1)
-        given = coefficients.reshape(self.own.shape)
-        self.weights[inside] = given
+        coefficients = coefficients.reshape(self.own.shape)
+        self.weights[inside] = coefficients
         _one_pass(
             self.weights,
             self.rows,
             self.target,
             self.classes,
             self.sums,
-            self.told,
+            self.own_scores,
             self.gradient,
             *self.space,
         )
         gradient = self.gradient[inside] - self.own
         gradient /= self.count
-        slopes = given[:, :-1]
+        slopes = coefficients[:, :-1]
         gradient[:, :-1] += ridge * slopes
-        loss = float(np.add.reduce(np.log(self.sums) - self.told)) / self.count
+        loss = float(np.add.reduce(np.log(self.sums) - self.own_scores)) / self.count
         return loss + 0.5 * ridge * float(np.vdot(slopes, slopes)), gradient.ravel()
 
 
@@ -95,7 +95,7 @@ def _one_pass(
     target: NDArray[np.intp],
     classes: int,
     sums: Floats,
-    told: Floats,
+    own_scores: Floats,
     gradient: Floats,
     scores: Floats,
     scaled: Floats,
@@ -112,7 +112,7 @@ def _one_pass(
         _score(weights, rows[block], scores)
         _highest(scores, classes, highest)
         for row in range(here):
-            told[first + row] = scores[target[first + row], row] - highest[row]
+            own_scores[first + row] = scores[target[first + row], row] - highest[row]
         _exponentials(scores, classes, highest, whole, total)
         for row in range(here):
             sums[first + row] = total[row]

@@ -1,18 +1,21 @@
 """Unsupervised disentanglement ranking: models that agree are disentangled.
 
 Two models of the same points are compared by a matrix of similarities between their latents; here
-row a says how much each latent of model j (target) owes to latent a of model i (regressor). Each
-similarity has a file, metrics/similarity_NAME.py. A pair scores high where every informative row
-and column has one large entry: pair_score.py has `udr`, as released, and `udr_eq2`, as in the
-paper. A model's score is the median over its comparisons.
+row a says how much each latent of model j (target) has in common with latent a of model i
+(regressor). Each similarity is a file, metrics/udr/NAME.py. pair_score.py scores the matrix: high
+where every informative row and column has one large entry. A model's score is the median over its
+comparisons.
 
 Paper: Duan et al. 2020, "Unsupervised model selection for variational disentangled representation
-learning", section 4 and appendix A.5. A latent is informative where its KL exceeds 0.01; the others
-take no part in a comparison, neither as regressors nor as targets. A pair in which either model has
-no informative latent scores 0.
+learning", section 4 and appendix A.5.
 
-All models are compared by second moments: one product of matrices for both directions of all pairs.
-Its rounding, of float32, is the only thing in which a pair depends on others in the same product.
+Conventions:
+- A latent is informative where its KL exceeds 0.01; the others take no part in a comparison,
+  neither as regressors nor as targets.
+- A pair in which either model has no informative latent scores 0.
+- All models are compared by second moments: one product of matrices for both directions of all
+  pairs. Its rounding, of float32, is the only thing in which a pair depends on the other models in
+  the same product.
 """
 
 from collections.abc import Iterator
@@ -21,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics import SIMILARITIES
+from metrics import INFORMATIVE_KL, SIMILARITIES
 from metrics.base.arrays import BadArray, numbers
 from metrics.udr.moments import Flags, Matrix, Moments, Prepared, kind, prepare
 
@@ -54,7 +57,7 @@ def pairwise(
     codes: ArrayLike,
     kl: ArrayLike | None = None,
     similarity: str = "lasso",
-    threshold: float = 0.01,
+    threshold: float = INFORMATIVE_KL,
 ) -> Pairs:
     """Compare every model with every other; codes (models, points, latents), kl (models, latents).
 
@@ -65,7 +68,7 @@ def pairwise(
     codes = numbers("codes", codes, ("model", "row", "latent"))
     models, points, latents = codes.shape
     if kl is None:
-        informative = np.stack([(of_one != of_one[0]).any(axis=0) for of_one in codes])
+        informative = np.stack([(model != model[0]).any(axis=0) for model in codes])
     else:
         kl = numbers("kl", kl, ("model", "latent"))
         if kl.shape != (models, latents):
@@ -142,7 +145,7 @@ def compare_both(
 
 
 class _Side:
-    """The informative latents of models that are compared, in one row after the other."""
+    """The informative latents of the models on one side of comparisons, in one list."""
 
     def __init__(self, prepared: Prepared, informative: Flags | None = None) -> None:
         models, latents, points = prepared.latents.shape
@@ -198,13 +201,13 @@ def _product(regressors: _Side, targets: _Side) -> NDArray[np.floating]:
 def _scores(
     regressors: _Side, targets: _Side, product: NDArray[np.floating]
 ) -> tuple[Matrix, Matrix]:
-    from metrics.udr.pair_score import relative_strengths  # numba, which light commands do not need
+    from metrics.udr.pair_score import scores_of_pairs  # numba, which light commands do not need
 
     similarities = kind(targets.prepared.similarity).similarities
     udr, udr_eq2 = np.zeros((2, len(regressors.informative), len(targets.informative)))
     for model in np.flatnonzero(regressors.informative.any(axis=1)).tolist():
-        found = similarities(_moments(regressors, targets, product, model))
-        udr[model], udr_eq2[model] = relative_strengths(found, targets.first)
+        matrices = similarities(_moments(regressors, targets, product, model))
+        udr[model], udr_eq2[model] = scores_of_pairs(matrices, targets.first)
     return udr, udr_eq2
 
 
@@ -214,13 +217,13 @@ def _moments(
     informative = regressors.informative[model]
     rows = slice(*regressors.first[model : model + 2])
     return Moments(
-        regressors.prepared.grams[model][:, informative][:, :, informative],
-        product[:, rows],
-        regressors.means[:, rows],
-        targets.means,
-        targets.squares,
-        targets.first,
-        targets.shares,
+        grams=regressors.prepared.grams[model][:, informative][:, :, informative],
+        products=product[:, rows],
+        means=regressors.means[:, rows],
+        target_means=targets.means,
+        target_squares=targets.squares,
+        first=targets.first,
+        shares=targets.shares,
     )
 
 
@@ -229,11 +232,12 @@ def aggregate(
 ) -> tuple[Matrix, NDArray[np.int64]]:
     """Every model's score as a target, and how many comparisons it is the median of.
 
-    Each model is compared with p others, drawn without replacement, or with all where there are no
-    more or p is None. NaN in pair_scores (models, models) means not compared. A collapsed model
-    (without informative latents) scores 0 with 0 comparisons, and nobody is compared with it:
-    otherwise one such model would lower the scores of all others. A model that nobody is left to be
-    compared with scores NaN with 0 comparisons.
+    pair_scores is (models, models), with NaN where two models were not compared. p is how many
+    other models each is compared with, drawn without replacement; None, or fewer models, is all.
+
+    A collapsed model (without informative latents) scores 0 with 0 comparisons. No other is
+    compared with it: otherwise one such model would lower the scores of all others. A model without
+    any other to be compared with scores NaN with 0 comparisons.
     """
     pair_scores, collapsed = np.asarray(pair_scores, dtype=np.float64), np.asarray(collapsed)
     models = collapsed.size

@@ -1,9 +1,12 @@
 """Similarity of latents: the size of a lasso's coefficients, its penalty fixed.
 
-Each target is predicted from all regressors; alpha = 0.1 on standardised latents, as in the
-released code of Duan et al. 2020 (the paper's own is metrics/udr/lasso_cv.py). Latents that
-are not informative take no part, as there. scikit-learn's default tolerance leaves the released
-numbers within about 1e-3 of these.
+Each target is predicted from all regressors. Paper: Duan et al. 2020.
+
+Conventions:
+- alpha = 0.1 on standardised latents, as in the released code (the paper's own lasso is
+  metrics/udr/lasso_cv.py). scikit-learn's default tolerance leaves the released numbers within
+  about 1e-3 of these.
+- Latents that are not informative take no part, as in the released code.
 """
 
 import numpy as np
@@ -16,7 +19,7 @@ PRODUCT = np.float32
 ALPHA = 0.1
 TOLERANCE = 1e-9  # largest change of a coefficient in the last sweep
 SWEEPS = 10_000
-SINGULAR = 1e-12  # an eigenvalue whose direction is but rounding
+SINGULAR = 1e-12  # an eigenvalue whose direction is only rounding
 
 standard = standardised
 
@@ -27,9 +30,9 @@ def similarities(moments: Moments) -> NDArray[np.float64]:
     gram, products = moments.grams[0], moments.products[0]
     sizes, directions = np.linalg.eigh(gram)
     if sizes[0] < SINGULAR:
-        # Latents that determine each other cannot differ in what they have in common with a target,
-        # but the product's rounding does: coefficients would drift from one to the other for ever.
-        kept = directions[:, sizes >= SINGULAR]
-        products = kept @ (kept.T @ products)
+        # Latents that determine each other have the same in common with a target, but the product's
+        # rounding differs: coefficients would move from one to the other without end.
+        regular = directions[:, sizes >= SINGULAR]
+        products = regular @ (regular.T @ products)
     alphas = np.full(products.shape[1], ALPHA)
     return np.abs(lasso(gram, products, alphas, TOLERANCE, SWEEPS))

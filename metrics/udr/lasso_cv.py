@@ -1,12 +1,13 @@
 """Similarity of latents: the size of a multi-task lasso's coefficients.
 
 All latents of one model are predicted together from those of another; the penalty takes or leaves a
-regressor for all of them. Duan et al. 2020, appendix A.5: the penalty is chosen by
+regressor for all of them. Paper: Duan et al. 2020, appendix A.5: the penalty is chosen by
 cross-validation, the tolerance is 1e-4 and there are at most 1,000 sweeps.
 
-Choices that the paper leaves open: five folds of consecutive points and 100 penalties, as
-scikit-learn's MultiTaskLassoCV, whose results these are; latents that are not informative take no
-part, as in the released code, which has no such lasso.
+Choices that the paper leaves open:
+- Five folds of consecutive points and 100 penalties, as in scikit-learn's MultiTaskLassoCV, whose
+  results these are.
+- Latents that are not informative take no part, as in the released code, which has no such lasso.
 """
 
 import numpy as np
@@ -25,17 +26,17 @@ standard = standardised
 def similarities(moments: Moments) -> NDArray[np.float64]:
     from metrics.compiled.multi_task_lasso import cross_validated  # numba
 
-    found = np.empty(moments.products.shape[1:])
+    similarity = np.empty(moments.products.shape[1:])
     for start, end in zip(moments.first[:-1], moments.first[1:], strict=True):
         coefficients, _ = cross_validated(
-            moments.grams,
-            np.ascontiguousarray(moments.products[:, :, start:end]),
-            moments.means,
-            np.ascontiguousarray(moments.target_means[:, start:end]),
-            np.ascontiguousarray(moments.target_squares[:, start:end]),
-            moments.shares,
-            TOLERANCE,
-            SWEEPS,
+            grams=moments.grams,
+            moments=np.ascontiguousarray(moments.products[:, :, start:end]),
+            means=moments.means,
+            target_means=np.ascontiguousarray(moments.target_means[:, start:end]),
+            target_squares=np.ascontiguousarray(moments.target_squares[:, start:end]),
+            shares=moments.shares,
+            tolerance=TOLERANCE,
+            sweeps=SWEEPS,
         )
-        found[:, start:end] = np.abs(coefficients)
-    return found
+        similarity[:, start:end] = np.abs(coefficients)
+    return similarity

@@ -1,8 +1,8 @@
-"""Second moments of many models' latents: one matrix product in the place of passes over points.
+"""Second moments of many models' latents: one matrix product instead of passes over points.
 
-A similarity (metrics/similarity_NAME.py) is told the moments of one model, the regressors, with the
-latents of many, the targets; each as sums over a fold of the points divided by the number of all
-points, so that a fold's moments can be left out or taken alone.
+A similarity (metrics/udr/NAME.py) gets the moments of one model, the regressors, with the latents
+of many, the targets. Each is a sum over a fold of the points, divided by the number of all points,
+so that a fold's moments can be left out or taken alone.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Moments:
 
 
 class Similarity(Protocol):
-    """What metrics/similarity_NAME.py holds."""
+    """What metrics/udr/NAME.py holds."""
 
     FOLDS: int  # consecutive parts of the points, of equal size up to one point
     PRODUCT: type[np.floating[Any]]  # what the product of float32 latents is summed in

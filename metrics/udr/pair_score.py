@@ -1,10 +1,16 @@
-"""How close a matrix of similarities is to one large entry per row and column.
+"""A pair's score: high where a matrix of similarities has one large entry in every row and column.
 
-max² / sum of each row and of each column; 0 / 0 counts as 0. The released code of Duan et al. 2020
-averages the mean over columns and the mean over rows; Eq. 2 of the paper is the sum over columns
-and rows divided by their number. (The paper's r_a and r_b carry each other's index; its text
-defines the maximum within the row or column whose sum divides.) The two are equal where there are
-as many rows as columns.
+Of each row and each column: the largest entry, squared, divided by the sum.
+
+Paper: Duan et al. 2020, section 4.
+
+Conventions:
+- `udr`, as in the released code, averages the mean over columns and the mean over rows.
+- `udr_eq2`, equation 2 of the paper, is the sum over columns and rows divided by their number. The
+  two are equal where there are as many rows as columns.
+- The paper's r_a and r_b carry each other's index; its text defines the maximum within the row or
+  column whose sum divides.
+- 0 / 0 counts as 0.
 """
 
 import numpy as np
@@ -16,7 +22,7 @@ Matrix = NDArray[np.float64]
 
 
 @compiled()
-def relative_strength(similarity: Matrix) -> tuple[float, float]:
+def pair_score(similarity: Matrix) -> tuple[float, float]:
     """(udr, udr_eq2) of a matrix without negative entries."""
     rows, columns = similarity.shape
     if rows == 0 or columns == 0:
@@ -41,10 +47,10 @@ def relative_strength(similarity: Matrix) -> tuple[float, float]:
 
 
 @compiled()
-def relative_strengths(similarity: Matrix, first: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
+def scores_of_pairs(similarity: Matrix, first: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
     """udr and udr_eq2 of matrices side by side; the columns of each begin at `first`."""
     udr, udr_eq2 = np.empty(len(first) - 1), np.empty(len(first) - 1)
     for number in range(len(first) - 1):
-        one = similarity[:, first[number] : first[number + 1]]
-        udr[number], udr_eq2[number] = relative_strength(one)
+        columns = similarity[:, first[number] : first[number + 1]]
+        udr[number], udr_eq2[number] = pair_score(columns)
     return udr, udr_eq2

@@ -1,7 +1,11 @@
 """Similarity of latents: the absolute value of Spearman's rank correlation.
 
-Duan et al. 2020, appendix A.5. Ties share their mean rank. The paper takes 1,000 points; here all
-that are given count. A constant latent correlates with nothing.
+Paper: Duan et al. 2020, appendix A.5.
+
+Conventions:
+- Ties share their mean rank.
+- All points count; the paper takes 1,000.
+- A constant latent correlates with nothing.
 """
 
 import numpy as np
@@ -26,9 +30,10 @@ def ranks(latents: NDArray[np.float64]) -> NDArray[np.float64]:
     ends = np.append(np.flatnonzero(distinct), latents.size)  # of all latents' ties, end to end
     middles = (ends[:-1] + ends[1:] - 1) / 2
     places = np.repeat(middles, np.diff(ends)).reshape(latents.shape)
-    found = np.empty(latents.shape)
-    np.put_along_axis(found, order, places - latents.shape[1] * np.arange(len(latents))[:, None], 1)
-    return found
+    within = places - latents.shape[1] * np.arange(len(latents))[:, None]
+    numbered = np.empty(latents.shape)
+    np.put_along_axis(numbered, order, within, axis=1)
+    return numbered
 
 
 def similarities(moments: Moments) -> NDArray[np.float64]:

@@ -60,7 +60,7 @@ def rank_correlations(some: Scores, others: Scores) -> Scores:
 
     A model without a number in any row of `some` is left out of all. NaN is no correlation.
     """
-    complete: NDArray[np.bool_] = np.isfinite(some).all(axis=0)
+    complete: NDArray[np.bool_] = np.all(np.isfinite(some), axis=0)
     there: NDArray[np.bool_] = np.isfinite(others) & complete
     rho = np.full((len(some), len(others)), np.nan)
     for models in np.unique(there, axis=0):  # rows that share their models are done together

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from infra.tables import PROTOCOL
+from models.recipe import Recipe
 
 # How a model ends: a row of `models` has one of these.
 TRAINED, DIVERGED, FAILED = STATUSES = ("trained", "diverged", "failed")
+CAN_RETRY = (FAILED, DIVERGED)
+
+
+NETWORK_FIELDS = ("data", "source", "method", "strength", "seed", "architecture", "latents")
 
 
 def cell_name(data: str, method: str, strength: float) -> str:
@@ -30,23 +35,16 @@ class Model:
     seed: int
     architecture: str
     latents: int
-    steps: int
-    batch_size: int
-    learning_rate: float
-    beta1: float
-    beta2: float
-    epsilon: float
-    precision: str
+    recipe: Recipe
     protocol: int = PROTOCOL
     content: str = ""  # a hash of the pictures, where name and source do not determine them
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What the id is made from; what came later is left out where it says nothing."""
-        facts = asdict(self)
-        if not self.content:
-            del facts["content"]
-        return facts
+        """What the id is made from. A later field is left out where it is empty: ids stay."""
+        facts = {name: getattr(self, name) for name in NETWORK_FIELDS}
+        facts |= {**self.recipe.model_dump(), "protocol": self.protocol}
+        return {**facts, "content": self.content} if self.content else facts
 
     @cached_property
     def id(self) -> str:

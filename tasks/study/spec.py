@@ -25,6 +25,7 @@ from infra.errors import WrongInput, one_of
 from metrics.base.inputs import INTERVENED
 from metrics.base.trees import Kind
 from metrics.evaluate import needs
+from models.recipe import Recipe
 from tasks.study.model import Cell, Model
 
 
@@ -70,35 +71,18 @@ class PerModel(Settings):
     minutes_per_model: Amount | None = None
 
 
-NOT_SCIENCE = {
-    "log_every",
-    "checkpoint_seconds",
-    "checkpoint_steps",
-    "fast",
-    "gpus_per_model",
-    *PerModel.model_fields,
-}
+class Training(Recipe, PerModel):
+    """Optimisation: the recipe, and what does not change the numbers."""
 
-
-class Training(PerModel):
-    """Optimisation; the defaults are Table 4 of Locatello et al. 2019."""
-
-    steps: Positive = 300_000
-    batch_size: Annotated[int, Field(ge=2, strict=True)] = 64
-    learning_rate: Rate = 1e-4
-    beta1: Annotated[float, Field(ge=0, lt=1)] = 0.9
-    beta2: Annotated[float, Field(ge=0, lt=1)] = 0.999
-    epsilon: Rate = 1e-8
-    precision: Literal["float32", "bfloat16"] = "float32"
     fast: bool = True  # layers lowered by hand for the CPU; the same mathematics
     gpus_per_model: Annotated[float, Field(ge=0, le=1)] | None = None  # one each, if there are any
     log_every: Positive = 1000
     checkpoint_seconds: Annotated[float, Field(gt=0)] = 120.0
     checkpoint_steps: Positive | None = None  # whichever of the two comes first
 
-    def science(self) -> dict[str, Any]:
-        """What changes the numbers: not how often something is written down, nor where it runs."""
-        return self.model_dump(exclude=NOT_SCIENCE)
+    @property
+    def recipe(self) -> Recipe:
+        return Recipe(**{name: getattr(self, name) for name in Recipe.model_fields})
 
 
 class Metrics(PerModel):
@@ -111,7 +95,8 @@ class Metrics(PerModel):
     trees: Kind = "presorted"  # or scikit-learn's, to check them: the same but for equal splits
 
     def science(self) -> dict[str, Any]:
-        return self.model_dump(exclude=NOT_SCIENCE)
+        """What changes the numbers."""
+        return self.model_dump(exclude=set(PerModel.model_fields))
 
     @field_validator("names")
     @classmethod
@@ -132,7 +117,7 @@ class Udr(Settings):
     pools: tuple[Pool, ...] = ("cell", "method")
     p: Positive | None = None
     seeds_per_cell: Positive | None = None  # in the pools method and data; the paper's A2A: 10
-    kl_threshold: Annotated[float, Field(ge=0)] = 0.01
+    kl_threshold: Annotated[float, Field(ge=0)] = metrics.INFORMATIVE_KL
 
     @field_validator("similarities")
     @classmethod
@@ -253,11 +238,7 @@ class Study(Settings):
 
     def cells(self) -> list[Cell]:
         """The grid, in the order in which the spec names it."""
-        shared = {
-            "architecture": self.architecture,
-            "latents": self.latents,
-            **self.training.science(),
-        }
+        recipe = self.training.recipe
         return [
             Cell(
                 tuple(
@@ -267,8 +248,10 @@ class Study(Settings):
                         method=method,
                         strength=strength,
                         seed=seed,
+                        architecture=self.architecture,
+                        latents=self.latents,
+                        recipe=recipe,
                         content=choice.content,
-                        **shared,
                     )
                     for seed in self.seed_list
                 )
@@ -302,7 +285,7 @@ class Study(Settings):
                 if before:  # not chosen yet, or a data set that is new
                     fixed[f"data {choice.name}, {name}"] = getattr(choice, name), before
         for section, (ours, before) in {
-            "training": (self.training.science(), older.training.science()),
+            "training": (self.training.recipe.model_dump(), older.training.recipe.model_dump()),
             "metrics": (self.metrics.science(), older.metrics.science()),
         }.items():
             fixed |= {f"{section}.{k}": (ours[k], before[k]) for k in ours if k != "names"}

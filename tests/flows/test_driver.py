@@ -13,7 +13,7 @@ import pytest
 from flows.driver import StudyRun
 from infra.errors import RUN_AGAIN, WrongInput
 from infra.store import Store
-from infra.workers import Before, Need, Workers
+from infra.workers import Decision, Resources, Workers
 from tasks.log import model_log
 from tasks.model_row import write_row
 from tasks.study.model import Model
@@ -205,7 +205,7 @@ def test_a_call_has_what_the_spec_gives_it(tmp_path: Path) -> None:
         metrics={**TINY["metrics"], "memory_per_model": 3},
         running={"tries": 2},
     )
-    needs: list[Need] = []
+    needs: list[Resources] = []
 
     class Recording(Inline):
         def calls(self, function: Any, need: Any = None, *_: object) -> Any:
@@ -216,8 +216,8 @@ def test_a_call_has_what_the_spec_gives_it(tmp_path: Path) -> None:
     run = StudyRun(study, store, survey(study, store))
     run.open(workers)  # type: ignore[arg-type]
     run.train(workers, "dsprites-beta_vae-1")  # type: ignore[arg-type]
-    assert needs[0] == Need(cpus=1, gpus=0, memory_gib=3, tries=2), "scoring wants no GPU"
-    assert needs[-1] == Need(cpus=2, gpus=0.25, memory_gib=1.5, tries=2)
+    assert needs[0] == Resources(cpus=1, gpus=0, memory_gib=3, tries=2), "scoring wants no GPU"
+    assert needs[-1] == Resources(cpus=2, gpus=0.25, memory_gib=1.5, tries=2)
 
 
 class Others:
@@ -258,9 +258,9 @@ def test_what_another_driver_does_is_left_to_it(
     first, second = run.cells["dsprites-beta_vae-1"].cell.models
     assert others.released == [f"models-{first.id}", f"models-{second.id}"]
     others.names[f"models-{first.id}"] = 1
-    assert before[-1]("", study, first) is Before.LATER
-    assert before[-1]("", study, first) is Before.GO
-    assert before[0]("", study, first) is Before.GO
+    assert before[-1]("", study, first) is Decision.LATER
+    assert before[-1]("", study, first) is Decision.NOW
+    assert before[0]("", study, first) is Decision.NOW
     assert others.mine[-2:] == [f"models-{first.id}", f"scores-{first.id}"]
     run.score("dsprites-beta_vae-1")
     assert others.mine[-1] == others.released[-1] == "merge-dsprites-beta_vae-1"
@@ -281,7 +281,7 @@ def test_a_claim_that_finds_no_room_keeps_nobody_waiting_for_ever(
     run = StudyRun(study, store, survey(study, store), lock)  # type: ignore[arg-type]
     model = run.cells["dsprites-beta_vae-1"].cell.models[0]
     lock.names[f"models-{model.id}"] = 1
-    told = run._before("models")("", study, model)
+    told = run._decide("models")("", study, model)
     assert isinstance(told, OSError), "which is waited for as if its worker had said so"
     with pytest.raises(WrongInput, match="Read-only"), run._claimed("merge-y"):
         raise AssertionError("merged without a claim")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from infra.errors import RUN_AGAIN
 from infra.store import Store
 from tests.flows.conftest import MODELS, contents, start, tolstoy, wait_for_training, write_spec
 from tests.processes import all_end, descendants
@@ -58,7 +59,7 @@ def test_interrupted_then_killed_then_finished(
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert time.monotonic() - began < 20
-    assert "The same command goes on" in err
+    assert RUN_AGAIN in err
     assert "Traceback" not in err
     assert "ERROR" not in err
     all_end(helpers)  # Ray and Prefect's server, also when the driver could not say goodbye

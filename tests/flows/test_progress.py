@@ -1,4 +1,4 @@
-"""Counts, paces and the two ways to show them."""
+"""Counts, the pace and the time left, and plain lines where there is no terminal."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import threading
 
 import pytest
 
-from flows import progress as module
-from flows.progress import Progress, duration, shown
+from flows.progress import Progress, displayed
 
 
 def test_counts_from_many_threads_are_exact() -> None:
@@ -29,10 +28,9 @@ def test_counts_from_many_threads_are_exact() -> None:
     assert "80 diverged" in progress.line()
 
 
-def test_pace_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pace_and_time_left() -> None:
     now = [0.0]
-    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
-    progress = Progress({"train": 10, "score": 0, "compare": 0}, cells=2)
+    progress = Progress({"train": 10, "score": 0, "compare": 0}, cells=2, clock=lambda: now[0])
     progress.start("train")
     now[0] = 120.0
     for _ in range(4):
@@ -42,18 +40,10 @@ def test_pace_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "3 min of training left" in progress.line()
 
 
-@pytest.mark.parametrize(
-    ("minutes", "text"),
-    [(0.5, "30 s"), (90, "90 min"), (600, "10.0 h"), (60 * 24 * 10, "10.0 days")],
-)
-def test_durations(minutes: float, text: str) -> None:
-    assert duration(minutes) == text
-
-
 def test_without_a_terminal_there_are_plain_lines() -> None:
     progress = Progress({"train": 1, "score": 1, "compare": 0}, cells=1)
     file = io.StringIO()
-    with shown(progress, file):
+    with displayed(progress, file):
         progress.start("train")
         progress.add("train", "trained")
     assert file.getvalue() == progress.line() + "\n"

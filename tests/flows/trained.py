@@ -42,6 +42,14 @@ class Inline:
     def calls(self, function: Callable[..., Any], *_: object) -> InlineCalls:
         return InlineCalls(self, self.does or function)
 
+    def map(
+        self, function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]
+    ) -> Iterator[tuple[tuple[Any, ...], object]]:
+        made = self.calls(function)
+        for call in calls:
+            made.add(call)
+        return iter(made)
+
 
 class InlineCalls:
     def __init__(self, of: Inline, function: Callable[..., Any]) -> None:

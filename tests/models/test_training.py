@@ -7,13 +7,15 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from models import METHODS, build_objective
 from models.architecture import VAE
 from models.objective import Objective, Penalty
-from models.training import CHUNK, Diverged, Recipe, TrainingModule, bernoulli_loss, fit
+from models.recipe import Recipe
+from models.training import CHUNK, Diverged, TrainingModule, bernoulli_loss, fit
 
-RECIPE = Recipe(60, 1e-3, 0.9, 0.999, 1e-8, 25)
+RECIPE = Recipe(steps=60, learning_rate=1e-3)
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +40,7 @@ def training(method="beta_vae", recipe=RECIPE, after_chunk=lambda _: None, batch
         batch,
         lambda s: seeded(s, 2),
         after_chunk,
-        precision=more.get("precision", "float32"),
+        more.get("log_every", 25),
     )
     made.initialise(seeded(0, 3))
     return made
@@ -85,7 +87,7 @@ def loss_by_hand(vae: VAE, images: torch.Tensor, generator: torch.Generator, bet
 
 
 def test_two_steps_are_two_steps_of_adam_by_hand():
-    made = training(recipe=Recipe(2, 0.01, 0.8, 0.95, 1e-3, 1))
+    made = training(recipe=Recipe(steps=2, learning_rate=0.01, beta1=0.8, beta2=0.95, epsilon=1e-3))
     copy = VAE(1, 3)
     copy.load_state_dict(made.vae.state_dict())
     first = [torch.zeros_like(p) for p in copy.parameters()]
@@ -162,7 +164,7 @@ def test_both_networks_follow_the_gradients_of_their_own_losses():
     ],
 )
 def test_curve_has_the_first_the_last_and_every_nth_step(steps, log_every, expected):
-    made = training(recipe=Recipe(steps, 1e-3, 0.9, 0.999, 1e-8, log_every))
+    made = training(recipe=Recipe(steps=steps, learning_rate=1e-3), log_every=log_every)
     fit(made)
     assert [point.step for point in made.curve] == expected
     assert made.done == steps
@@ -179,7 +181,7 @@ def test_training_lowers_the_loss():
 
 @pytest.mark.parametrize("method", ["beta_vae", "factor_vae"])
 def test_fast_layers_train_like_torchs_own(method):
-    recipe = Recipe(20, 1e-3, 0.9, 0.999, 1e-8, 1)
+    recipe = Recipe(steps=20, learning_rate=1e-3)
     quick, plain = training(method, recipe), training(method, recipe, fast=False)
     fit(quick)
     fit(plain)
@@ -190,7 +192,10 @@ def test_fast_layers_train_like_torchs_own(method):
 
 @pytest.mark.parametrize("fast", [True, False])
 def test_bfloat16_rounds_in_the_networks_only(fast):
-    exact, rounded = training(fast=fast), training(fast=fast, precision="bfloat16")
+    exact, rounded = (
+        training(fast=fast),
+        training(fast=fast, recipe=RECIPE.model_copy(update={"precision": "bfloat16"})),
+    )
     fit(exact)
     fit(rounded)
     first, last = rounded.curve[0], rounded.curve[-1]
@@ -206,8 +211,8 @@ def test_bfloat16_rounds_in_the_networks_only(fast):
 
 
 def test_an_unknown_precision_is_refused():
-    with pytest.raises(KeyError, match="float8"):
-        training(precision="float8")
+    with pytest.raises(ValidationError, match="precision"):
+        Recipe(precision="float8")
 
 
 @pytest.mark.parametrize("before", [(False, False), (True, True)])
@@ -221,7 +226,7 @@ def test_only_deterministic_algorithms_while_it_trains(before):
     seen = []
     torch.use_deterministic_algorithms(before[0], warn_only=before[1])
     try:
-        recipe = Recipe(1, 1e-3, 0.9, 0.999, 1e-8, 1)
+        recipe = Recipe(steps=1, learning_rate=1e-3)
         fit(training(recipe=recipe, after_chunk=lambda _: seen.append(switches())))
         assert seen == [(True, False)]
         assert switches() == before

@@ -18,12 +18,10 @@ from tasks.study.model import Model
 from tasks.study.pair_parts import missing_parts, tiles
 from tasks.study.reading import parse_study
 from tasks.study.spec import Study, Udr
+from tests.tasks.made_models import SMALL
 
 POINTS, LATENTS = 80, 3
-FIRST = Model(
-    *("dsprites", "redrawn", "beta_vae", 4.0, 0, "paper", LATENTS, 50, 4),
-    *(1e-3, 0.9, 0.999, 1e-8, "float32"),
-)
+FIRST = SMALL
 MODELS = [
     replace(FIRST, method=method, strength=s, seed=seed)
     for method, s in (("beta_vae", 4.0), ("beta_vae", 16.0), ("factor_vae", 4.0))

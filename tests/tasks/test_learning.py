@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,14 +18,12 @@ from tasks.study.model import Model
 from tasks.study.spec import DataChoice, Study, Training
 from tasks.train import train_model
 from tasks.weights import load_model
+from tests.tasks.made_models import changed
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 DSPRITES = DataChoice(name="dsprites", source="redrawn")
-MODEL = Model(
-    *("dsprites", "redrawn", "beta_vae", 4.0, 0, "paper", 10, 15_000, 64),
-    *(1e-4, 0.9, 0.999, 1e-8, "float32"),
-)
+MODEL = changed(latents=10, steps=15_000, batch_size=64, learning_rate=1e-4)
 POSITIONS = (3, 4)
 SHORT = 2000
 
@@ -111,7 +108,7 @@ def test_a_regulariser_lowers_what_it_punishes(method: str, tmp_path: Path) -> N
     place, measure, strong, none = CLAIMS[method]
     found = {}
     for strength in (strong, none):
-        model = replace(MODEL, method=method, strength=strength, steps=SHORT)
+        model = changed(MODEL, method=method, strength=strength, steps=SHORT)
         store = trained(model, tmp_path / str(strength))
         found[strength] = measure(moments(model, store)[place])
         curve = store.read("curves").to_pydict()
@@ -122,7 +119,7 @@ def test_a_regulariser_lowers_what_it_punishes(method: str, tmp_path: Path) -> N
 
 
 def test_an_annealed_vae_keeps_its_kl_at_the_capacity(tmp_path: Path) -> None:
-    model = replace(MODEL, method="annealed_vae", strength=300.0, steps=SHORT)
+    model = changed(MODEL, method="annealed_vae", strength=300.0, steps=SHORT)
     curve = trained(model, tmp_path).read("curves").to_pydict()
     assert np.isfinite(curve["loss"]).all()
     assert np.mean(curve["loss"][-3:]) < 0.5 * curve["loss"][0]

@@ -1,12 +1,11 @@
 """What a model's log says, and what becomes of tries that leave last words."""
 
-from dataclasses import replace
-
 import pytest
 
 from infra.store import Store
 from tasks.checkpoints import Checkpoints
 from tasks.train import train_model
+from tests.tasks.made_models import changed
 from tests.tasks.test_train import MODEL, cache, in_store, log  # noqa: F401
 
 
@@ -28,8 +27,8 @@ def test_a_model_s_log_tells_where_each_try_began(tmp_path, monkeypatch):
     assert train_model(*often, MODEL) == "trained"
     began = [line for line in log(tmp_path).splitlines() if "training from" in line]
     assert [line.partition(": ")[2] for line in began] == [
-        f"training from step 0 of {MODEL.steps}",
-        f"training from step 20 of {MODEL.steps}",
+        f"training from step 0 of {MODEL.recipe.steps}",
+        f"training from step 20 of {MODEL.recipe.steps}",
     ]
 
 
@@ -42,4 +41,4 @@ def test_a_log_that_cannot_be_written_costs_no_model(tmp_path, monkeypatch):
         write(self, content, *names, **settings)
 
     monkeypatch.setattr(Store, "write_bytes", full)
-    assert train_model(*in_store(tmp_path), replace(MODEL, steps=1)) == "trained"
+    assert train_model(*in_store(tmp_path), changed(MODEL, steps=1)) == "trained"

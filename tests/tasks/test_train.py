@@ -29,12 +29,10 @@ from tasks.study.reading import parse_study
 from tasks.study.spec import DataChoice, Study
 from tasks.train import train_model
 from tasks.weights import load_model
+from tests.tasks.made_models import SMALL, changed
 
 ROOT = Path(__file__).parents[2]
-MODEL = Model(
-    *("dsprites", "redrawn", "beta_vae", 4.0, 0, "paper", 3, 50, 4),
-    *(1e-3, 0.9, 0.999, 1e-8, "float32"),
-)
+MODEL = SMALL
 WRITTEN = ("representations", "curves", "pictures", "models")
 PROBE = 20
 
@@ -159,7 +157,7 @@ def test_two_stores_get_the_same_bytes(undisturbed, tmp_path):
 
 
 def test_another_seed_gives_another_model(undisturbed, tmp_path):
-    other = replace(MODEL, seed=1, steps=1)
+    other = changed(MODEL, seed=1, steps=1)
     train_model(*in_store(tmp_path), other)
     assert weights(tmp_path, other) != weights(undisturbed)
 
@@ -173,7 +171,7 @@ def test_no_model_counts_as_trained_before_the_rest_stands(table, tmp_path, monk
             raise OSError(28, "No space left on device")
         write(self, name, *rest, **settings)
 
-    short = replace(MODEL, steps=1)
+    short = changed(MODEL, steps=1)
     monkeypatch.setattr(Store, "write_part", no_room)
     with pytest.raises(OSError, match="No space left"):  # no fault of the model's
         train_model(*in_store(tmp_path), short)
@@ -201,7 +199,7 @@ def test_a_model_that_is_out_of_memory_says_so(error, tmp_path, monkeypatch):
 
 
 def test_precision_is_science_and_the_fast_layers_are_not(undisturbed, tmp_path):
-    rough = replace(MODEL, precision="bfloat16")
+    rough = changed(MODEL, precision="bfloat16")
     assert train_model(*in_store(tmp_path), rough) == "trained"
     assert rough.id != MODEL.id and weights(tmp_path, rough) != weights(undisturbed)
     assert outcome(tmp_path, rough)["elbo"] == pytest.approx(outcome(undisturbed)["elbo"], rel=0.05)
@@ -217,7 +215,7 @@ def test_the_row_comes_last_and_all_of_it_is_on_the_disk(tmp_path, monkeypatch):
         write_bytes(self, data, *to, lasting=lasting)
 
     monkeypatch.setattr(Store, "write_bytes", noted)
-    train_model(*in_store(tmp_path), replace(MODEL, steps=1))
+    train_model(*in_store(tmp_path), changed(MODEL, steps=1))
     made = [(name, lasting) for name, lasting in written if name != LOG]
     assert made[-1][0] == "models"
     assert {name for name, _ in made} == {*WRITTEN, "weights.safetensors", "model.json"}
@@ -229,7 +227,7 @@ def test_what_cannot_be_cleared_away_changes_no_outcome(tmp_path, monkeypatch, e
     def refused(*_):
         raise error
 
-    short = replace(MODEL, steps=1)
+    short = changed(MODEL, steps=1)
     monkeypatch.setattr(Store, "remove", refused)
     monkeypatch.setattr(Store, "sweep", refused)
     assert train_model(*in_store(tmp_path), short) == "trained"
@@ -237,7 +235,7 @@ def test_what_cannot_be_cleared_away_changes_no_outcome(tmp_path, monkeypatch, e
 
 
 def test_a_model_that_was_killed_just_after_its_row_is_cleared_away(tmp_path):
-    short, store = replace(MODEL, steps=1), Store(tmp_path)
+    short, store = changed(MODEL, steps=1), Store(tmp_path)
     train_model(*in_store(tmp_path), short)
     store.write_bytes(b"old", "models", short.id, "checkpoint.pt")
     assert train_model(*in_store(tmp_path), short) == "trained"
@@ -245,7 +243,7 @@ def test_a_model_that_was_killed_just_after_its_row_is_cleared_away(tmp_path):
 
 
 def test_a_damaged_row_is_made_again(undisturbed, tmp_path):
-    short = replace(MODEL, steps=1)
+    short = changed(MODEL, steps=1)
     train_model(*in_store(tmp_path), short)
     part = tmp_path / "tables" / "models" / f"{short.id}.parquet"
     part.write_bytes(part.read_bytes()[:-20])
@@ -253,11 +251,12 @@ def test_a_damaged_row_is_made_again(undisturbed, tmp_path):
     assert outcome(tmp_path, short)["status"] == "trained"
 
 
-LONGER = replace(MODEL, steps=240)  # so that it is killed on the way, also on a busy machine
+LONGER = changed(MODEL, steps=240)  # so that it is killed on the way, also on a busy machine
 
 CHILD = """
 import sys
 from pathlib import Path
+from tests.tasks.made_models import changed
 from tests.tasks.test_train import LONGER, in_store
 from tasks.train import train_model
 print(train_model(*in_store(Path(sys.argv[1]), 1e-9), LONGER), flush=True)
@@ -291,9 +290,10 @@ OFTEN = """
 import sys
 from dataclasses import replace
 from pathlib import Path
+from tests.tasks.made_models import changed
 from tests.tasks.test_train import LONGER, in_store
 from tasks.train import train_model
-model = replace(LONGER, method=sys.argv[2], steps=1200)
+model = changed(LONGER, method=sys.argv[2], steps=1200)
 print("begins", flush=True)
 print(train_model(*in_store(Path(sys.argv[1]), 1e-9), model), flush=True)
 """
@@ -303,7 +303,7 @@ print(train_model(*in_store(Path(sys.argv[1]), 1e-9), model), flush=True)
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("method", ["beta_vae", "factor_vae"])
 def test_killed_ten_times_at_random_moments_gives_the_same_bytes(method, tmp_path):
-    model = replace(LONGER, method=method, steps=1200)
+    model = changed(LONGER, method=method, steps=1200)
     train_model(*in_store(tmp_path / "whole"), model)
     command = [sys.executable, "-c", OFTEN, str(tmp_path / "killed"), method]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -401,7 +401,7 @@ def test_checkpoints_come_after_so_many_steps(every, saved, tmp_path, monkeypatc
 
 
 def test_a_diverged_model_is_a_row_with_its_reason(tmp_path):
-    wild = replace(MODEL, learning_rate=1e20)
+    wild = changed(MODEL, learning_rate=1e20)
     assert train_model(*in_store(tmp_path), wild) == "diverged"
     row = outcome(tmp_path, wild)
     assert row["status"] == "diverged" and "at step" in row["reason"]
@@ -420,7 +420,7 @@ def test_weights_that_broke_in_the_last_step_are_a_diverged_model(tmp_path, monk
         return losses
 
     monkeypatch.setattr(TrainingModule, "optimise", last)
-    short = replace(MODEL, steps=1)
+    short = changed(MODEL, steps=1)
     assert train_model(*in_store(tmp_path), short) == "diverged"
     assert "nan" in outcome(tmp_path, short)["reason"]
     assert Store(tmp_path).names("tables") == ["models"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import struct
+from collections.abc import Mapping
 from typing import Any
 
 from infra.store import Store
@@ -13,7 +14,7 @@ from tasks.study.model import cell_name
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
-def pictures_of(store: Store, model: dict[str, Any]) -> dict[str, Picture | None]:
+def pictures_of(store: Store, model: Mapping[Any, Any]) -> dict[str, Picture | None]:
     """By kind; they are read only now, since a study has gigabytes of them."""
     cell = cell_name(model["data"], model["method"], model["strength"])
     rows = store.rows_of("pictures", model["model_id"], cell).to_pylist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,11 +75,11 @@ def choose(models: pd.DataFrame, udr: Column | None) -> list[Choice]:
     """Best and worst by UDR; where nothing is ranked, one example."""
     keys = [*DATA_SET, "method"]
     by_method = models[keys].drop_duplicates().shape[0] <= MOST_GROUPS
-    found = []
+    choices = []
     for key, rows in groups(models, keys if by_method else DATA_SET):
         data, source, *method = key
-        found.append(Choice(data, source, method[0] if method else None, _roles(rows, udr)))
-    return found
+        choices.append(Choice(data, source, method[0] if method else None, _roles(rows, udr)))
+    return choices
 
 
 def _roles(rows: pd.DataFrame, udr: Column | None) -> tuple[tuple[str, str], ...]:
@@ -108,12 +109,12 @@ def _group(choice: Choice, results: Results) -> PortraitGroup:
 
 
 def _portrait(
-    role: str, choice: Choice, model: dict[str, Any], columns: list[Column], results: Results
+    role: str, choice: Choice, model: Mapping[Any, Any], columns: list[Column], results: Results
 ) -> Portrait:
     collapsed = ", collapsed: no informative latent" if model["collapsed"] else ""
     latents = f"{model['informative']:.0f} of {results.study.latents}"
     facts = (
-        ("", method_label(model["method"], results.looks, model["strength"])),
+        ("", method_label(model["method"], results.styles, model["strength"])),
         ("seed", str(model["seed"])),
         *((column.title, number(float(model[column.id]))) for column in columns),
         *((("informative latents", latents),) if pd.notna(model["informative"]) else ()),

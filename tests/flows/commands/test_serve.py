@@ -65,14 +65,14 @@ def test_a_finished_study_is_shown_at_once(server: Server) -> None:
 
 
 def test_what_is_wrong_is_refused(server: Server) -> None:
-    for form, said in (
+    for form, message in (
         ({"preset": "nope"}, "'nope' is not one of"),
         ({"seeds": -1}, "less than the minimum"),
         ({"ray": "10.0.0.1:6379"}, "Additional properties"),
     ):
         status, text = server.trigger("study", **form)
         assert status == 409
-        assert said in text
+        assert message in text
     run = server.trigger("study", store="../outside")
     ended = server.ended(run)
     assert ended["type"] == "FAILED"
@@ -161,7 +161,7 @@ def test_reports_are_where_browsers_find_them(
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_a_study_runs_is_cancelled_and_goes_on(tmp_path: Path) -> None:
+def test_a_study_runs_is_cancelled_and_continues(tmp_path: Path) -> None:
     server = Server(tmp_path, "--workers", "2", "--cron", "0 2 * * *")
     try:
         long = {**TINY, "store": "long", "training_steps": 4000}

@@ -1,4 +1,4 @@
-"""What of a study is done and what went wrong, once and again and again."""
+"""What of a study is done and what went wrong, once and while it is watched."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from typing import Any
 import pytest
 
 from flows.cli import main
-from flows.commands import watch as module
-from flows.commands.status import look
-from infra.drivers.liveness import as_bytes, record
+from flows.commands.status import read_status, watch_store
+from infra.drivers.liveness import as_bytes, lock_file, record
 from infra.drivers.lock import driver_lock
 from infra.store import Store
 from tasks.model_row import write_row
 from tasks.study.spec import Study
 from tasks.study.stored import forget
+from tests.flows.conftest import MODELS
 from tests.flows.trained import compared, made_up, models_of, train
 
 Step = Callable[[], object]
@@ -43,7 +43,7 @@ def half(tmp_path: Path) -> tuple[Study, Store]:
     return study, store
 
 
-def told(capsys: pytest.CaptureFixture[str], store: Store, *options: str) -> str:
+def printed(capsys: pytest.CaptureFixture[str], store: Store, *options: str) -> str:
     assert main(["status", store.root, *options]) == 0
     return capsys.readouterr().out
 
@@ -55,30 +55,30 @@ def test_counts_reasons_and_what_to_do(
     half: tuple[Study, Store], capsys: pytest.CaptureFixture[str]
 ) -> None:
     study, store = half
-    said = told(capsys, store)
+    output = printed(capsys, store)
     ids = [model.id for model in models_of(study)]
-    assert "2 of 6 models trained, 1 scored, 1 diverged, 1 failed, 2 left" in said
-    rows = [line.split() for line in said.splitlines() if line.startswith("dsprites-")]
+    assert "2 of 6 models trained, 1 scored, 1 diverged, 1 failed, 2 left" in output
+    rows = [line.split() for line in output.splitlines() if line.startswith("dsprites-")]
     assert ["dsprites-beta_vae-4", "2", "0", "0", "1", "1", "0"] in rows
-    assert "2 models have no weights:" in said
+    assert "2 models have no weights:" in output
     reason = "1 diverged: loss is not finite at step 61"
-    assert f"  {reason}\n    in dsprites-beta_vae-4: {ids[2]}\n" in said
-    assert "1 failed: OutOfMemory: no room for 5 bytes\n" in said
-    assert "models/ID/log.txt" in said
-    assert said.count("--retry failed,diverged") == 1
-    assert "nobody works on it" in said
+    assert f"  {reason}\n    in dsprites-beta_vae-4: {ids[2]}\n" in output
+    assert "1 failed: OutOfMemory: no room for 5 bytes\n" in output
+    assert "models/ID/log.txt" in output
+    assert output.count("--retry failed,diverged") == 1
+    assert "nobody works on it" in output
 
 
-def test_nothing_failed_nothing_is_said_of_it(
+def test_without_failures_there_is_no_text_of_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, store = made_up(tmp_path / "store")
-    said = told(capsys, store)
-    assert "0 of 6 models trained, 0 scored, 6 left" in said
-    assert "finished" not in said
-    assert "no weights" not in said
-    assert "--retry" not in said
-    facts = json.loads(told(capsys, store, "--json"))
+    output = printed(capsys, store)
+    assert "0 of 6 models trained, 0 scored, 6 left" in output
+    assert "finished" not in output
+    assert "no weights" not in output
+    assert "--retry" not in output
+    facts = json.loads(printed(capsys, store, "--json"))
     assert (facts["retry"], facts["failures"], facts["last_finished"]) == (None, [], None)
 
 
@@ -91,17 +91,19 @@ def test_how_long_ago_a_model_was_finished(
     newest = time.time() - seconds
     for place, part in enumerate(Path(half[1].path("tables", "models")).iterdir()):
         os.utime(part, (newest - 1000 * place, newest - 1000 * place))
-    assert f"the last model was finished {text}" in told(capsys, half[1])
-    facts = json.loads(told(capsys, half[1], "--json"))
+    assert f"the last model was finished {text}" in printed(capsys, half[1])
+    facts = json.loads(printed(capsys, half[1], "--json"))
     moment = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime(newest))
     assert facts["last_finished"] == moment
 
 
 def test_who_works_on_it(half: tuple[Study, Store], capsys: pytest.CaptureFixture[str]) -> None:
     with driver_lock(half[1]) as lock:
-        assert f"pid {os.getpid()} works on it" in told(capsys, half[1])
-    half[1].write_bytes(as_bytes(lock.me), *record(lock.me.id))  # as if it had been killed
-    assert "nobody works on it" in told(capsys, half[1])
+        assert f"pid {os.getpid()} works on it" in printed(capsys, half[1])
+    half[1].write_bytes(as_bytes(lock.me), *record(lock.me.id))
+    lock_file(lock.me.id).touch()  # as if it had been killed
+    assert "nobody works on it" in printed(capsys, half[1])
+    lock_file(lock.me.id).unlink()
 
 
 @pytest.mark.parametrize("table", ["models", "scores"])
@@ -110,56 +112,66 @@ def test_a_cell_that_is_merged_between_listing_and_reading_is_counted(
 ) -> None:
     study, store = half
     models = models_of(study)
-    before = look(store).totals
+    before = read_status(store).totals
     listed = Store.parts
 
     def then_merged(self: Store, name: str) -> list[str]:
-        found = listed(self, name)
+        parts = listed(self, name)
         monkeypatch.setattr(Store, "parts", listed)
         for cell in study.cells():
             store.merge(table, cell.name, [model.id for model in cell.models])
-        return found
+        return parts
 
     def at_that_table(self: Store, name: str) -> list[str]:
         return (then_merged if name == table else listed)(self, name)
 
     monkeypatch.setattr(Store, "parts", at_that_table)
-    during = look(store)
-    assert not store.has_part(table, models[0].id), "it was merged meanwhile"
+    during = read_status(store)
+    assert not store.has_part(table, models[0].id), "it was merged between"
     assert during.totals == before
 
 
-# again and again -----------------------------------------------------------------------------
+def test_status_reads_the_store_alone(
+    undisturbed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["status", str(undisturbed), "--json"]) == 0
+    status = json.loads(capsys.readouterr().out)
+    assert (status["trained"], status["scored"], status["left"]) == (MODELS, MODELS, 0)
+    assert [cell["trained"] for cell in status["cells"]] == [2, 2, 2]
+    assert main(["status", str(undisturbed)]) == 0
+    assert "6 of 6 models trained" in capsys.readouterr().out
+
+
+# --watch -------------------------------------------------------------------------------------
 
 
 class Clock:
-    """Time goes on when somebody sleeps, and then the next thing happens."""
+    """A clock that only sleeping moves; the next step happens during each sleep."""
 
     def __init__(self, *steps: Step) -> None:
-        self.now, self.steps, self.slept = 1000.0, list(steps), []
+        self.time, self.steps, self.slept = 1000.0, list(steps), []
 
-    def monotonic(self) -> float:
-        return self.now
+    def now(self) -> float:
+        return self.time
 
     def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
-        self.now += seconds
+        self.time += seconds
         if not self.steps:
             raise KeyboardInterrupt
         self.steps.pop(0)()
 
 
 def watched(
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     store: Store,
     steps: list[Step],
-    *options: str,
+    every: float = 5.0,
+    json: bool = False,
 ) -> tuple[list[str], Clock]:
     """What is printed while these things happen, then Ctrl-C."""
     clock = Clock(*steps)
-    monkeypatch.setattr(module, "time", clock)
-    assert main(["status", store.root, "--watch", *options]) == 0
+    assert watch_store(store, every, json, clock.now, clock.sleep) == 0
     return capsys.readouterr().out.splitlines(), clock
 
 
@@ -169,13 +181,12 @@ def nothing() -> None:
 
 def test_a_line_for_each_change_and_none_otherwise(
     half: tuple[Study, Store],
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     study, store = half
     model = models_of(study)[4]
     steps: list[Step] = [nothing, nothing, lambda: train(store, [model]), nothing, nothing]
-    lines, clock = watched(monkeypatch, capsys, store, steps, "--every", "7")
+    lines, clock = watched(capsys, store, steps, every=7)
     counts = [line for line in lines if re.match(r"\d\d:\d\d:\d\d ", line)]
     assert len(counts) == 2
     assert "2 of 6 models trained, 1 scored, 1 diverged, 1 failed, 2 left" in counts[0]
@@ -185,9 +196,8 @@ def test_a_line_for_each_change_and_none_otherwise(
     assert set(clock.slept) == {7.0}
 
 
-def test_each_reason_is_told_once(
+def test_each_reason_is_printed_once(
     half: tuple[Study, Store],
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     study, store = half
@@ -199,7 +209,7 @@ def test_each_reason_is_told_once(
     def another() -> None:
         write_row(more[1], store, "failed", "a new reason")
 
-    lines, _ = watched(monkeypatch, capsys, store, [again, another])
+    lines, _ = watched(capsys, store, [again, another])
     assert sum("loss is not finite" in line for line in lines) == 1
     assert sum("OutOfMemory" in line for line in lines) == 1
     assert lines[-1] == f"{more[1].id} failed: a new reason"
@@ -207,13 +217,12 @@ def test_each_reason_is_told_once(
 
 def test_pace_and_time_left_are_of_what_was_done_since_watching_began(
     half: tuple[Study, Store],
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     study, store = half
     models = models_of(study)
     steps: list[Step] = [nothing, lambda: train(store, [models[4]])]
-    lines, _ = watched(monkeypatch, capsys, store, steps, "--every", "900", "--json")
+    lines, _ = watched(capsys, store, steps, every=900, json=True)
     first, second = map(json.loads, lines)
     assert (first["models_per_hour"], first["minutes_left"]) == (None, None)
     assert second["models_per_hour"] == pytest.approx(2.0)
@@ -225,7 +234,6 @@ def test_pace_and_time_left_are_of_what_was_done_since_watching_began(
 
 def test_models_that_are_tried_again_do_not_spoil_the_pace(
     half: tuple[Study, Store],
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     study, store = half
@@ -234,14 +242,13 @@ def test_models_that_are_tried_again_do_not_spoil_the_pace(
         lambda: forget(study, store, {"failed", "diverged"}),
         lambda: train(store, models[2:3]),
     ]
-    lines, _ = watched(monkeypatch, capsys, store, steps, "--every", "1800")
+    lines, _ = watched(capsys, store, steps, every=1800)
     assert "models per hour" not in "".join(lines[:-1])
     assert "2.0 models per hour, 90 min of training left" in lines[-1]
 
 
 def test_it_ends_when_the_study_is_done(
     half: tuple[Study, Store],
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     study, store = half
@@ -250,14 +257,14 @@ def test_it_ends_when_the_study_is_done(
         train(store, [*models_of(study)[:2], *models_of(study)[4:]])
 
     steps: list[Step] = [rest, nothing, lambda: compared(study, store), pytest.fail]
-    lines, clock = watched(monkeypatch, capsys, store, steps)
+    lines, clock = watched(capsys, store, steps)
     assert "4 of 6 models trained, 4 scored, 1 diverged, 1 failed, 0 left" in lines[-1]
     assert lines[-1].endswith("done")
     assert "done" not in lines[-2]
     assert len(clock.slept) == 3, "a trained and scored study that is not ranked is not done"
 
 
-def test_a_store_out_of_reach_is_looked_at_again(
+def test_a_store_out_of_reach_is_read_again(
     half: tuple[Study, Store],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -273,7 +280,7 @@ def test_a_store_out_of_reach_is_looked_at_again(
         lambda: train(store, models_of(study)[4:5]),
         lambda: monkeypatch.setattr(Store, "read", reads),
     ]
-    lines, _ = watched(monkeypatch, capsys, store, steps, "--json")
+    lines, _ = watched(capsys, store, steps, json=True)
     assert [json.loads(line)["trouble"] for line in lines] == [
         None,
         "cannot be read at the moment: the mount is gone",
@@ -283,27 +290,23 @@ def test_a_store_out_of_reach_is_looked_at_again(
 
 
 def test_a_large_store_is_not_read_all_the_time(
-    half: tuple[Study, Store],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    half: tuple[Study, Store], capsys: pytest.CaptureFixture[str]
 ) -> None:
     study, store = half
-    looks = []
-
-    def slowly(place: Store) -> Any:
-        module.time.now += 10  # type: ignore[attr-defined]
-        looks.append(place)
-        return look(place)
-
-    monkeypatch.setattr(module, "look", slowly)
     steps: list[Step] = [nothing, nothing, lambda: train(store, models_of(study)[4:5]), nothing]
-    _, clock = watched(monkeypatch, capsys, store, steps, "--every", "2")
-    assert clock.slept == [40, 2, 2, 40, 2]
-    assert len(looks) == 2, "what has not changed is not read again"
+    clock = Clock(*steps)
+
+    class SlowStore(Store):
+        def read_bytes(self, *names: str) -> bytes:
+            clock.time += 10 if names == ("study.json",) else 0  # read once for each status
+            return super().read_bytes(*names)
+
+    assert watch_store(SlowStore(store.root), 2.0, False, clock.now, clock.sleep) == 0
+    assert clock.slept == [40, 2, 2, 40, 2], "what has not changed is not read again"
 
 
 @pytest.mark.parametrize(
-    ("options", "found"),
+    ("options", "message"),
     [
         (["--watch", "--every", "0"], "--every: found 0.0"),
         (["--watch", "--every", "-3"], "--every: found -3.0"),
@@ -312,17 +315,17 @@ def test_a_large_store_is_not_read_all_the_time(
 )
 def test_wrong_intervals(
     options: list[str],
-    found: str,
+    message: str,
     half: tuple[Study, Store],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["status", half[1].root, *options]) == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
-    assert found in err
+    assert message in err
 
 
-def test_what_is_no_store_is_told_at_once(
+def test_what_is_no_store_is_reported_at_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["status", str(tmp_path), "--watch"]) == 2
@@ -330,28 +333,33 @@ def test_what_is_no_store_is_told_at_once(
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_ctrl_c_leaves_with_0(terminal: bool, half: tuple[Study, Store]) -> None:
+def test_ctrl_c_ends_with_0(terminal: bool, half: tuple[Study, Store]) -> None:
     command = [sys.executable, "-m", "flows.cli", "status", half[1].root, "--watch", "--every", "1"]
     reads, writes = pty.openpty() if terminal else os.pipe()
     process = subprocess.Popen(
-        command, stdout=writes, stderr=subprocess.PIPE, cwd=ROOT, start_new_session=True
+        command,
+        stdout=writes,
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+        env={**os.environ, "COLUMNS": "300", "LINES": "50"},  # a long path wraps no line
+        start_new_session=True,
     )
     os.close(writes)
-    said = b""
-    while b"2 of 6 models trained" not in said:
-        said += os.read(reads, 10_000)
+    output = b""
+    while b"2 of 6 models trained" not in output:
+        output += os.read(reads, 10_000)
     os.killpg(process.pid, signal.SIGINT)
     try:
         while more := os.read(reads, 10_000):
-            said += more
+            output += more
     except OSError:  # how a terminal ends
         pass
     assert process.stderr is not None
     errors = process.stderr.read()
     assert (process.wait(30), errors) == (0, b"")
-    assert (b"\x1b[" in said) == terminal
+    assert (b"\x1b[" in output) == terminal
     if terminal:
-        assert b"all cells" in said
-        assert b"dsprites-factor_vae-10" not in said, "not under way"
-        assert b"dsprites-beta_vae-1" in said, "not all of it is scored"
-        assert b"Try them again: " in said
+        assert b"all cells" in output
+        assert b"dsprites-factor_vae-10" not in output, "not under way"
+        assert b"dsprites-beta_vae-1" in output, "not all of it is scored"
+        assert b"Try them again: " in output

@@ -20,7 +20,7 @@ from metrics import METRICS
 from tasks.study.reading import preset_names, read_study
 
 
-def answered(flow: Any, parameters: dict[str, Any]) -> str:
+def refusal(flow: Any, parameters: dict[str, Any]) -> str:
     """What the API says of parameters: it checks them by the form's schema."""
     schema = parameter_schema(flow.fn).model_dump_for_openapi()
     try:
@@ -64,7 +64,7 @@ def test_what_is_filled_in_changes_the_preset() -> None:
 
 
 def test_the_api_refuses_what_the_form_does_not_offer() -> None:
-    for wrong, said in (
+    for wrong, message in (
         ({"preset": "nope"}, "is not one of"),
         ({"preset": "../../etc/passwd"}, "is not one of"),
         ({"metrics": ["migg"]}, "is not one of"),
@@ -79,11 +79,11 @@ def test_the_api_refuses_what_the_form_does_not_offer() -> None:
         ({"ray": "10.0.0.1:6379"}, "Additional properties"),
         ({"store": "x" * 201}, "too long"),
     ):
-        assert said in answered(study_deployment, {"study": wrong}), wrong
-    assert not answered(study_deployment, {"study": {"preset": "mini", "metrics": list(METRICS)}})
-    assert "is a required property" in answered(rank_deployment, {"ranking": {}})
-    assert "is not one of" in answered(rank_deployment, {"ranking": {"store": "a", "pool": "b"}})
-    assert "is a required property" in answered(report_deployment, {"report": {}})
+        assert message in refusal(study_deployment, {"study": wrong}), wrong
+    assert not refusal(study_deployment, {"study": {"preset": "mini", "metrics": list(METRICS)}})
+    assert "is a required property" in refusal(rank_deployment, {"ranking": {}})
+    assert "is not one of" in refusal(rank_deployment, {"ranking": {"store": "a", "pool": "b"}})
+    assert "is a required property" in refusal(report_deployment, {"report": {}})
 
 
 def test_every_field_says_what_it_is() -> None:
@@ -229,9 +229,9 @@ def test_the_servers_settings_reach_its_runs(monkeypatch: pytest.MonkeyPatch) ->
 def test_the_report_has_an_address_only_where_it_is_served(tmp_path: Path) -> None:
     limits = Limits(studies=str(tmp_path), reports="http://127.0.0.1:4201")
     address = "http://127.0.0.1:4201/mine/report/index.html"
-    assert limits.report(Store(tmp_path / "mine")) == address
-    assert limits.report(Store(tmp_path / "deep" / "mine")) is None
-    assert Limits(studies=str(tmp_path)).report(Store(tmp_path / "mine")) is None
+    assert limits.report_address(Store(tmp_path / "mine")) == address
+    assert limits.report_address(Store(tmp_path / "deep" / "mine")) is None
+    assert Limits(studies=str(tmp_path)).report_address(Store(tmp_path / "mine")) is None
 
 
 def test_a_ranking_asks_for_what_is_filled_in() -> None:

@@ -55,7 +55,7 @@ def api() -> Api:
 
 def page_of(study: Study, store: Store, api: Api, report: str | None = None) -> DashboardPage:
     run = StudyRun(study, store, survey(study, store))
-    return DashboardPage(run, study, store, report, Artifacts(RUN, api))
+    return DashboardPage(run, report, Artifacts(RUN, api))
 
 
 def test_an_artifact_is_created_once_and_then_updated(api: Api) -> None:
@@ -176,7 +176,7 @@ def test_the_best_model_of_each_method_is_shown(tmp_path: Path) -> None:
     with_pictures(store, study)
     for number, model in enumerate(models):
         write_row(model, store, "trained", kl_per_latent=[[1.0, 0.5, 0.0]], elbo=-1.0 - number)
-    by_elbo = [one.title for one in traversals(study, store, survey(study, store))]
+    by_elbo = [one.title for one in traversals(store, survey(study, store))]
     assert [title.split(": ")[1] for title in by_elbo] == [
         f"ELBO -1.000 ({models[0].id[:6]})",
         f"ELBO -5.000 ({models[4].id[:6]})",
@@ -187,7 +187,7 @@ def test_the_best_model_of_each_method_is_shown(tmp_path: Path) -> None:
         max((m for m in models if m.method == method), key=lambda m: ranks[m.id])
         for method in ("beta_vae", "factor_vae")
     ]
-    shown = traversals(study, store, survey(study, store))
+    shown = traversals(store, survey(study, store))
     assert [one.title[-8:-1].strip("()") for one in shown] == [m.id[:6] for m in best]
     assert len(shown) <= MAX_PICTURES
 
@@ -197,7 +197,7 @@ def test_a_picture_is_small_and_shows_the_first_latents(tmp_path: Path) -> None:
     train(store, models_of(study))
     compared(study, store)
     with_pictures(store, study, latents=10)
-    first, *_ = traversals(study, store, survey(study, store))
+    first, *_ = traversals(store, survey(study, store))
     picture = Image.open(io.BytesIO(base64.b64decode(first.uri.partition(",")[2])))
     assert picture.width <= 300
     assert picture.height == round(300 / 90 * 50), "five of ten rows"
@@ -208,7 +208,7 @@ def test_a_damaged_picture_is_left_out(tmp_path: Path) -> None:
     train(store, models_of(study))
     compared(study, store)
     with_pictures(store, study, png=b"no picture")
-    assert traversals(study, store, survey(study, store)) == []
+    assert traversals(store, survey(study, store)) == []
 
 
 class Calls:

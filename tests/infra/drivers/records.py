@@ -32,7 +32,7 @@ def write_record(store: Store, driver: Driver) -> None:
 
 def foreign(store: Store, **changes: Any) -> Driver:
     """A record as a driver of another machine would have left it."""
-    driver = Driver("f" * 32, host="elsewhere", pid=17, user="anna", seconds=200, locked=True)
+    driver = Driver("f" * 32, host="elsewhere", pid=17, user="anna", seconds=200)
     driver = dataclasses.replace(driver, **changes)
     write_record(store, driver)
     return driver

@@ -48,3 +48,8 @@ def test_bins_are_those_of_numpy_histograms(dtype, bins):
 def test_equal_neighbours_in_floating_point_do_not_break_bins():
     codes = np.array([[1.0], [np.nextafter(1.0, 2.0)]])
     assert 0 <= discretise(codes, 20).min() <= discretise(codes, 20).max() < 20
+
+
+def test_number_of_bins_must_be_positive():
+    with pytest.raises(ValueError, match="bins: found 0; accepted: 1 or more"):
+        discretise(np.zeros((3, 2)), 0)

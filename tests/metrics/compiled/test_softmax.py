@@ -26,9 +26,20 @@ def by_definition(codes, target, classes, coefficients, ridge):
     return loss + ridge / 2 * (slopes**2).sum(), gradient[int(classes == 2) :].ravel()
 
 
-@pytest.mark.parametrize("rows", [1, 2, 7, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 9])
-@pytest.mark.parametrize("classes", [2, 3, 4, 41])
-@pytest.mark.parametrize("latents", [1, 3, 4, 10])
+@pytest.mark.parametrize(
+    ("rows", "classes", "latents"),
+    [
+        (1, 2, 1),
+        (2, 3, 4),
+        (7, 41, 3),
+        (BLOCK - 1, 4, 10),
+        (BLOCK, 2, 4),
+        (BLOCK, 3, 3),
+        (BLOCK + 1, 41, 1),
+        (2 * BLOCK + 9, 2, 10),
+        (2 * BLOCK + 9, 4, 3),
+    ],
+)
 def test_agrees_with_the_definition(rows, classes, latents):
     rng = np.random.default_rng(rows + classes + latents)
     codes, target = rng.normal(size=(rows, latents)), rng.integers(classes, size=rows)

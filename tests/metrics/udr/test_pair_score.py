@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from metrics.udr.pair_score import relative_strength, relative_strengths
+from metrics.udr.pair_score import pair_score, scores_of_pairs
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from metrics.udr.pair_score import relative_strength, relative_strengths
     ],
 )
 def test_by_hand(similarity, mean, eq2):
-    assert relative_strength(np.array(similarity, dtype=float)) == pytest.approx((mean, eq2))
+    assert pair_score(np.array(similarity, dtype=float)) == pytest.approx((mean, eq2))
 
 
 matrices = arrays(
@@ -42,14 +42,14 @@ def slowly(matrix):
 
 @given(matrix=matrices)
 def test_agrees_with_loops_and_does_not_mind_the_direction(matrix):
-    assert relative_strength(matrix) == pytest.approx(slowly(matrix))
-    assert relative_strength(np.ascontiguousarray(matrix.T)) == pytest.approx(slowly(matrix))
+    assert pair_score(matrix) == pytest.approx(slowly(matrix))
+    assert pair_score(np.ascontiguousarray(matrix.T)) == pytest.approx(slowly(matrix))
 
 
 def test_matrices_side_by_side():
     wide = np.random.default_rng(0).random((3, 9))
     first = np.array([0, 4, 4, 5, 9])
-    udr, udr_eq2 = relative_strengths(wide, first)
+    udr, udr_eq2 = scores_of_pairs(wide, first)
     expected = [slowly(wide[:, :4]), (0, 0), slowly(wide[:, 4:5]), slowly(wide[:, 5:])]
     assert udr == pytest.approx([mean for mean, _ in expected])
     assert udr_eq2 == pytest.approx([eq2 for _, eq2 in expected])

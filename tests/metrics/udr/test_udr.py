@@ -13,11 +13,11 @@ from metrics.udr import (
     aggregate,
     compare,
     compare_both,
+    lasso_cv,
     pairwise,
     prepare,
     similarity_matrix,
 )
-from metrics.udr import lasso_cv as similarity_lasso_cv
 from metrics.udr.moments import kind
 
 RNG = np.random.default_rng
@@ -27,8 +27,8 @@ EVERY = pytest.mark.parametrize("similarity", SIMILARITIES)
 @pytest.fixture
 def exact(monkeypatch):
     """Without the slack that the paper's tolerance leaves."""
-    monkeypatch.setattr(similarity_lasso_cv, "TOLERANCE", 1e-9)
-    monkeypatch.setattr(similarity_lasso_cv, "SWEEPS", 20_000)
+    monkeypatch.setattr(lasso_cv, "TOLERANCE", 1e-9)
+    monkeypatch.setattr(lasso_cv, "SWEEPS", 20_000)
 
 
 def standard(codes):
@@ -55,7 +55,7 @@ def by_spearman(regressors, targets):
     )
 
 
-SLOWLY = {"lasso": by_lasso, "lasso_cv": by_lasso_cv, "spearman": by_spearman}
+REFERENCES = {"lasso": by_lasso, "lasso_cv": by_lasso_cv, "spearman": by_spearman}
 
 
 def by_definition(codes, kl, similarity):
@@ -70,7 +70,7 @@ def by_definition(codes, kl, similarity):
         for j in range(models):
             if i == j:
                 continue
-            matrix = SLOWLY[similarity](kept[i], kept[j])[kl[i] > 0.01][:, kl[j] > 0.01]
+            matrix = REFERENCES[similarity](kept[i], kept[j])[kl[i] > 0.01][:, kl[j] > 0.01]
             columns = [max(c) ** 2 / sum(c) if sum(c) else 0.0 for c in matrix.T]
             rows = [max(r) ** 2 / sum(r) if sum(r) else 0.0 for r in matrix]
             if not rows or not columns:
@@ -120,7 +120,7 @@ def test_a_matrix_of_two_models_agrees_with_scikit_learn_and_scipy(similarity):
     codes, _ = zoo(RNG(1))
     codes[0, :, 1] = 7.0
     found = similarity_matrix(codes[0], codes[1, :, :4], similarity)
-    expected = SLOWLY[similarity](standard(codes[0]), standard(codes[1, :, :4]))
+    expected = REFERENCES[similarity](standard(codes[0]), standard(codes[1, :, :4]))
     assert found.shape == (5, 4) and (found >= 0).all()
     np.testing.assert_allclose(found, expected, atol=1e-6)
     assert (found[[1]] == 0).all() and (found[:, 3] == 0).all(), "constant latents"

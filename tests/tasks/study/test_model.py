@@ -7,14 +7,13 @@ from pydantic import ValidationError
 
 import metrics
 from infra.tables import KEYS, PROTOCOL, schema
+from models.recipe import Recipe
 from tasks.study.groups import ranking_made_from
 from tasks.study.model import Cell, Model
 from tasks.study.spec import Metrics, Training, Udr
+from tests.tasks.made_models import changed
 
-MODEL = Model(
-    *("dsprites", "redrawn", "beta_vae", 4.0, 3, "paper", 10, 300, 64),
-    *(1e-4, 0.9, 0.999, 1e-8, "float32"),
-)
+MODEL = changed(seed=3, latents=10, steps=300, batch_size=64, learning_rate=1e-4)
 
 
 def test_defaults_are_those_of_the_paper():
@@ -51,12 +50,15 @@ def test_id_is_the_hash_of_all_fields():
     assert hashlib.sha256(text.encode()).hexdigest()[:16] == MODEL.id
 
 
-@pytest.mark.parametrize("field", [field.name for field in fields(Model)])
+FIELDS = [field.name for field in fields(Model) if field.name != "recipe"]
+
+
+@pytest.mark.parametrize("field", [*FIELDS, *Recipe.model_fields])
 def test_whatever_changes_the_science_changes_the_id(field):
-    value = getattr(MODEL, field)
-    other = replace(MODEL, **{field: value + "x" if isinstance(value, str) else value + 1})
+    value = getattr(MODEL if field in FIELDS else MODEL.recipe, field)
+    other = changed(MODEL, **{field: value + "x" if isinstance(value, str) else value + 1})
     assert other.id != MODEL.id
-    assert replace(other, **{field: value}).id == MODEL.id
+    assert changed(other, **{field: value}).id == MODEL.id
 
 
 def test_cells_and_groups():

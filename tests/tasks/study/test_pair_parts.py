@@ -11,11 +11,9 @@ from hypothesis import strategies as st
 from tasks.study.model import Model
 from tasks.study.pair_parts import NO_MODELS, PairPart, chosen_seeds, models_in, tiles, wanted_parts
 from tasks.study.spec import Udr
+from tests.tasks.made_models import SMALL
 
-FIRST = Model(
-    *("dsprites", "redrawn", "beta_vae", 4.0, 0, "paper", 3, 50, 4),
-    *(1e-3, 0.9, 0.999, 1e-8, "float32"),
-)
+FIRST = SMALL
 
 
 def grid(methods=("beta_vae", "factor_vae"), strengths=(1.0, 4.0), seeds=3) -> list[Model]:

@@ -9,22 +9,19 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import spearmanr
-from tasks.report.fewer import (
+
+from infra.store import Store
+from metrics.udr import aggregate
+from tasks.report.questions.fewer_comparisons import (
     COMPARISONS,
     DRAWS,
     Curve,
     averaged,
     curves,
     fewer_rows,
-    pair_matrix,
 )
-from tasks.report.plan import plan_of
-from tasks.report.tables import Column, columns, per_model
-
-from infra.store import Store
-from metrics.udr import aggregate
-from tasks.report.frames import Frames, read_frames
-from tasks.report.resampling import fewer, rank_correlations
+from tasks.report.resampling import fewer, pair_matrix
+from tasks.report.results import Column, Results, read_results
 from tests.tasks.report.conftest import Grid, MakeStore, fill_pairs
 
 GRID = Grid(
@@ -36,6 +33,7 @@ GRID = Grid(
     pictures=False,
     curves=False,
 )
+MIG = Column("mig", "MIG").id
 
 
 def compared_models(
@@ -77,32 +75,10 @@ def test_every_partner_is_drawn_equally_often_and_never_twice() -> None:
     assert set(all_five) == {100.0}
 
 
-def test_rank_correlations_are_scipys() -> None:
-    draws = np.random.default_rng(3)
-    rankings = np.round(draws.random((6, 30)), 1)
-    metrics = np.round(draws.random((30, 5)), 1)
-    metrics[:9, 1] = np.nan
-    metrics[4:, 2] = np.nan  # four models are too few
-    metrics[:, 3] = 0.5
-    rankings[5] = 0.25
-    rankings[0, 29] = np.nan  # left out everywhere, so that all draws are of the same models
-    found = rank_correlations(rankings, metrics)
-    assert found.shape == (6, 5)
-    for i in range(6):
-        for j in range(5):
-            kept = np.isfinite(metrics[:, j]) & (np.arange(30) < 29)
-            if j in (2, 3) or i == 5:
-                assert np.isnan(found[i, j])
-            else:
-                wanted = spearmanr(rankings[i, kept], metrics[kept, j]).statistic
-                assert found[i, j] == pytest.approx(wanted)
-
-
-def stored(make_store: MakeStore, grid: Grid) -> tuple[Store, Frames, pd.DataFrame, list[Column]]:
+def stored(make_store: MakeStore, grid: Grid) -> Results:
     store = make_store(grid)
     fill_pairs(store)
-    frames = read_frames(store, plan_of(grid.study()))
-    return store, frames, per_model(frames), columns(frames, plan_of(grid.study()))
+    return read_results(store, grid.study())
 
 
 def plain_udr(store: Store, models: pd.DataFrame, everyone: pd.DataFrame) -> pd.Series[float]:
@@ -117,10 +93,11 @@ def plain_udr(store: Store, models: pd.DataFrame, everyone: pd.DataFrame) -> pd.
 
 
 def test_curves_end_at_the_rankings_own_correlation(make_store: MakeStore) -> None:
-    store, frames, wide, shown = stored(make_store, GRID)
+    results = stored(make_store, GRID)
+    store, wide = results.store, results.models
     wide.loc[wide.index[[3, 40]], "collapsed"] = True
-    wide.loc[wide.index[7], "metric mig"] = np.nan
-    found = curves(store, frames, wide, shown, "lasso")
+    wide.loc[wide.index[7], MIG] = np.nan
+    found = curves(results, "lasso")
     names = {(c.data, c.method, c.ranking.pool, c.metric.name) for c in found}
     assert names == {
         (data, method, pool, metric)
@@ -135,10 +112,10 @@ def test_curves_end_at_the_rankings_own_correlation(make_store: MakeStore) -> No
         by = {"cell": ["method", "strength"], "method": ["method"], "data": ["data"]}
         pools = [part for _, part in of_data.groupby(by[curve.ranking.pool])]
         udr = pd.concat([plain_udr(store, part, part) for part in pools])
-        metric = rows.set_index("model_id")[curve.metric.key].dropna()
+        metric = rows.set_index("model_id")[curve.metric.id].dropna()
         sign = -1 if curve.metric.name == "fairness" else 1
         wanted = sign * spearmanr(udr.loc[metric.index], metric).statistic
-        assert curve.everyone == pytest.approx(wanted)
+        assert curve.with_all == pytest.approx(wanted)
         assert curve.models == len(metric)
         # of 12 in a cell 11 others, of 24 in a method 23, of 48 in a data set 47, or 45 living
         last = {"cell": 10, "method": 20, "data": 40 if curve.data == "dsprites" else 45}
@@ -147,26 +124,27 @@ def test_curves_end_at_the_rankings_own_correlation(make_store: MakeStore) -> No
 
 
 def test_few_comparisons_are_worse_and_less_certain(make_store: MakeStore) -> None:
-    store, frames, wide, shown = stored(make_store, replace(GRID, seeds=40))
-    for curve in curves(store, frames, wide, shown, "lasso"):
+    results = stored(make_store, replace(GRID, seeds=40))
+    for curve in curves(results, "lasso"):
         if curve.metric.name == "mig":
             assert 0 < curve.deviation[-1] < curve.deviation[0]
-            assert curve.mean[0] < curve.mean[-1] <= curve.everyone + 0.05
+            assert curve.mean[0] < curve.mean[-1] <= curve.with_all + 0.05
 
 
 def test_mean_and_deviation_are_over_the_draws(
     make_store: MakeStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Draws whose correlations with the metric are 1 and -1 by turns."""
-    store, frames, wide, shown = stored(make_store, replace(GRID, data=("dsprites",)))
-    wide["metric mig"] = np.arange(len(wide), dtype=float)
+    results = stored(make_store, replace(GRID, data=("dsprites",)))
+    wide = results.models
+    wide[MIG] = np.arange(len(wide), dtype=float)
     times = iter(range(10**6))
 
     def turned(compared: np.ndarray, dead: np.ndarray, p: Any, draws: Any) -> np.ndarray:
         return np.tile(np.arange(len(dead), dtype=float), (len(p), 1)) * (-1) ** next(times)
 
-    monkeypatch.setattr("tasks.report.fewer.fewer", turned)
-    curve = curves(store, frames, wide, shown, "lasso")[0]
+    monkeypatch.setattr("tasks.report.questions.fewer_comparisons.fewer", turned)
+    curve = curves(results, "lasso")[0]
     assert DRAWS == 20
     assert curve.mean == pytest.approx([0.0] * len(curve.p), abs=1e-12)
     assert curve.deviation == pytest.approx([(20 / 19) ** 0.5] * len(curve.p))
@@ -174,24 +152,26 @@ def test_mean_and_deviation_are_over_the_draws(
 
 def test_only_models_of_the_pool_are_compared(make_store: MakeStore) -> None:
     """As in the paper's all-to-all, where ten seeds of each strength are ranked."""
-    store, frames, wide, shown = stored(make_store, GRID)
-    seeds = frames.ranks["model_id"].map(wide.set_index("model_id")["seed"])
-    kept = frames.ranks[(frames.ranks["pool"] != "method") | (seeds < 4)]
-    few = replace(frames, ranks=kept)
-    found = [c for c in curves(store, few, wide, shown, "lasso") if c.ranking.pool == "method"]
+    results = stored(make_store, GRID)
+    store, wide = results.store, results.models
+    ranks = results.frames.ranks
+    seeds = ranks["model_id"].map(wide.set_index("model_id")["seed"])
+    few = replace(results.frames, ranks=ranks[(ranks["pool"] != "method") | (seeds < 4)])
+    of_few_models = curves(replace(results, frames=few), "lasso")
+    found = [c for c in of_few_models if c.ranking.pool == "method"]
     assert {(c.models, c.p) for c in found} == {(8, (5,))}
     of_few = wide[(wide["seed"] < 4) & (wide["data"] == "dsprites")]
     rows = of_few[of_few["method"] == "beta_vae"]
     udr = plain_udr(store, rows, rows)
-    metric = rows.set_index("model_id")["metric mig"]
-    assert found[0].everyone == pytest.approx(spearmanr(udr, metric.loc[udr.index]).statistic)
+    metric = rows.set_index("model_id")[MIG]
+    assert found[0].with_all == pytest.approx(spearmanr(udr, metric.loc[udr.index]).statistic)
 
 
 def test_another_metric_changes_no_curve(make_store: MakeStore) -> None:
-    store, frames, wide, shown = stored(make_store, GRID)
-    fewer_metrics = [column for column in shown if column.name != "fairness"]
-    both = curves(store, frames, wide, shown, "lasso")
-    alone = curves(store, frames, wide, fewer_metrics, "lasso")
+    results = stored(make_store, GRID)
+    fewer_metrics = tuple(column for column in results.columns if column.name != "fairness")
+    both = curves(results, "lasso")
+    alone = curves(replace(results, columns=fewer_metrics), "lasso")
     same = [curve for curve in both if curve.metric.name == "mig"]
     for one, other in zip(same, alone, strict=True):
         assert (one.ranking, one.p) == (other.ranking, other.p)
@@ -206,27 +186,29 @@ def test_another_metric_changes_no_curve(make_store: MakeStore) -> None:
 def test_a_curve_needs_more_than_five_partners(
     make_store: MakeStore, seeds: int, pools: tuple[str, ...]
 ) -> None:
-    store, frames, wide, shown = stored(make_store, replace(GRID, seeds=seeds, data=("dsprites",)))
-    found = curves(store, frames, wide, shown, "lasso")
+    results = stored(make_store, replace(GRID, seeds=seeds, data=("dsprites",)))
+    found = curves(results, "lasso")
     assert {curve.ranking.pool for curve in found} == set(pools)
 
 
 def test_without_pairs_or_labels_there_is_no_curve(make_store: MakeStore) -> None:
-    store, frames, wide, shown = stored(make_store, GRID)
-    unlabelled = wide.assign(**{"metric mig": np.nan, "metric fairness": np.nan})
-    assert curves(store, frames, unlabelled, shown, "lasso") == []
-    assert curves(store, frames, wide, shown, "spearman") == []
-    equal = curves(store, frames, wide.assign(**{"metric mig": 0.5}), shown, "lasso")
+    results = stored(make_store, GRID)
+    store, wide = results.store, results.models
+    unlabelled = wide.assign(**{metric.id: np.nan for metric in results.metrics})
+    assert curves(replace(results, models=unlabelled), "lasso") == []
+    assert curves(results, "spearman") == []
+    equal = curves(replace(results, models=wide.assign(**{MIG: 0.5})), "lasso")
     assert {curve.metric.name for curve in equal} == {"fairness"}
     for part in store.parts("pairs"):
         store.remove_part("pairs", part)
-    assert curves(store, frames, wide, shown, "lasso") == []
+    assert curves(results, "lasso") == []
 
 
 def test_pairs_of_other_similarities_and_unknown_models_are_not_taken(
     make_store: MakeStore,
 ) -> None:
-    store, _, wide, _ = stored(make_store, GRID)
+    results = stored(make_store, GRID)
+    store, wide = results.store, results.models
     (part,) = (part for part in store.parts("pairs") if "more" not in part)
     other = store.read("pairs", keys=[part]).to_pandas().assign(similarity="spearman", udr=-1.0)
     models = wide[wide["data"] == "dsprites"].iloc[3:]  # "dsprites-" begins both names
@@ -243,27 +225,27 @@ def test_pairs_of_other_similarities_and_unknown_models_are_not_taken(
 
 
 def curve(**other: Any) -> Curve:
-    cell = Column("udr lasso cell", "UDR, same strength", True, "cell")
-    metric = Column("metric beta_vae", "BetaVAE score", False)
+    cell = Column("lasso", "UDR, same strength", "cell")
+    metric = Column("beta_vae", "BetaVAE score")
     facts: dict[str, Any] = {"data": "dsprites", "source": "redrawn", "method": "beta_vae"}
-    facts |= {"ranking": cell, "metric": metric, "models": 9, "everyone": 0.8}
+    facts |= {"ranking": cell, "metric": metric, "models": 9, "with_all": 0.8}
     facts |= {"p": (5, 10), "mean": (0.4, 0.6), "deviation": (0.1, 0.05)}
     return Curve(**(facts | other))
 
 
 def test_rows_are_means_of_the_curves_that_reach_so_far() -> None:
-    longer = {"p": (5,), "mean": (0.2,), "deviation": (0.3,), "everyone": 0.4}
+    longer = {"p": (5,), "mean": (0.2,), "deviation": (0.3,), "with_all": 0.4}
     row = averaged([curve(), curve(data="cars3d", **longer)], "both")
     assert row is not None and row.curves == 2
     assert row.cells[0] == (pytest.approx(0.3), pytest.approx(0.2))
     assert row.cells[1] == (pytest.approx(0.6), pytest.approx(0.05))
     assert row.cells[2:] == (None,) * 7
-    assert row.everyone == pytest.approx(0.6)
+    assert row.with_all == pytest.approx(0.6)
     assert averaged([], "nothing") is None
 
 
 def test_the_papers_row_stands_below_the_same_case_only() -> None:
-    method = Column("udr lasso method", "UDR, all strengths", True, "method")
+    method = Column("lasso", "UDR, all strengths", "method")
     same, *others = curve(), curve(data="cars3d"), curve(method="dip_vae_i"), curve(ranking=method)
     titles = [row.title for row in fewer_rows([same, *others], True)]
     assert titles[1] == "The same in the paper" and len(titles) == 4

@@ -8,16 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from tasks.report.plan import plan_of
-from tasks.report.ranked import FIRST, LAST, rankings
-from tasks.report.tables import columns, per_model
 
 from infra.store import Store
-from tasks.report.frames import read_frames
 from tasks.report.page import write_report
+from tasks.report.questions.ranking import FIRST, LAST, rankings
+from tasks.report.results import read_results
 from tasks.words import number
-from tests.tasks.report.conftest import Grid, MakeStore, fill_pairs
-from tests.tasks.report.test_missing import blank_column, checked
+from tests.tasks.report.conftest import Grid, MakeStore, blank_column, fill_pairs
+from tests.tasks.report.parsed import checked, section
 
 FOUR = ("beta_vae", "factor_vae", "mig", "dci")
 GRID = Grid(
@@ -29,13 +27,6 @@ GRID = Grid(
 )
 
 
-def section(html: str, name: str) -> str:
-    found = re.search(rf'<section id="{name}">.*?</section>', html, re.DOTALL)
-    assert found, name
-    text = re.sub(r"<svg.*?</svg>|<[^>]+>", " ", found[0], flags=re.DOTALL)
-    return re.sub(r"\s+", " ", text).replace("&#39;", "'")
-
-
 def made(make_store: MakeStore, grid: Grid) -> tuple[Store, str]:
     store = make_store(grid)
     fill_pairs(store)
@@ -43,7 +34,7 @@ def made(make_store: MakeStore, grid: Grid) -> tuple[Store, str]:
 
 
 def wide_of(store: Store, grid: Grid) -> pd.DataFrame:
-    return per_model(read_frames(store, plan_of(grid.study())))
+    return read_results(store, grid.study()).models
 
 
 def test_the_section_says_how_good_the_ranking_is(make_store: MakeStore) -> None:
@@ -59,7 +50,7 @@ def test_the_section_says_how_good_the_ranking_is(make_store: MakeStore) -> None
         rf"Mean of the paper's four .*? {mean} 16 correlations, n = 96 paper: 0.54", text
     )
     assert "paper: 0.60 ± 0.11" in text and "paper: 0.67 ± 0.20" in text
-    assert re.search(r"Unfairness less is better, sign turned −0\.\d\d", text)
+    assert re.search(r"Unfairness less is better, sign reversed −0\.\d\d", text)
     assert re.search(r"Downstream, trees a task 0\.\d\d", text)
     assert "The same in the paper UDR, same strength 0.51 ± 0.07 0.57 ± 0.03" in text
     off = 10 - wide["informative"]
@@ -67,7 +58,7 @@ def test_the_section_says_how_good_the_ranking_is(make_store: MakeStore) -> None
     assert "2.95 ± 1.97 of 10" in text
     chosen = re.search(r"choose UDR's strength in (\d+) of 24 cases", text)
     assert chosen and "by chance it would be 50%" in text
-    assert html.count('class="figure-column agrees"') == int(chosen[1])
+    assert html.count('class="agrees figure-column"') == int(chosen[1])
     descriptions = re.findall(r'aria-label="Rank correlation of UDR and [^"]*"', html)
     assert len(descriptions) == 2 * 4, "data sets, metrics; the task and fairness in the table"
     assert all("with 5 comparisons" in one and "FactorVAE" in one for one in descriptions)
@@ -150,14 +141,14 @@ def test_with_labels_the_ranking_shows_the_scores(make_store: MakeStore) -> None
 def test_equal_models_are_ranked_by_id_and_the_unranked_left_out(make_store: MakeStore) -> None:
     grid = replace(GRID, data=("dsprites",), seeds=3, metrics=("mig",))
     store = make_store(grid)
-    frames = read_frames(store, plan_of(grid.study()))
-    shown = columns(frames, plan_of(grid.study()))
-    udr = next(column for column in shown if column.key == "udr lasso method")
-    wide = per_model(frames).assign(**{udr.key: 0.5})
-    wide.loc[wide.index[5], udr.key] = np.nan
+    results = read_results(store, grid.study())
+    udr = results.udr
+    assert udr is not None and udr.pool == "method"
+    wide = results.models.assign(**{udr.id: 0.5})
+    wide.loc[wide.index[5], udr.id] = np.nan
     wide.loc[wide.index[6], "collapsed"] = True
-    wide.loc[wide.index[6], udr.key] = 0.0
-    (ranking,) = rankings(wide, shown, udr)
+    wide.loc[wide.index[6], udr.id] = 0.0
+    (ranking,) = rankings(wide, results.columns, udr)
     ids = [model.model_id for model in ranking.models]
     last = wide["model_id"].iloc[6]
     assert ids == [*sorted(set(wide["model_id"]) - {last, wide["model_id"].iloc[5]}), last]
@@ -171,10 +162,10 @@ def test_where_less_is_better_the_sign_is_turned_in_the_table(make_store: MakeSt
     wide = wide_of(store, grid)
     rho = wide["metric fairness"].corr(wide["udr lasso method"], method="spearman")
     text = section(html, "udr")
-    wanted = f"UDR, all strengths Unfairness (sign turned) {number(-rho, 2)} n = 48"
+    wanted = f"UDR, all strengths Unfairness (sign reversed) {number(-rho, 2)} n = 48"
     assert wanted in text
     assert f"Unfairness ρ = {number(rho, 2)}, n = 48" in text, "a picture shows what it shows"
-    assert " MIG (sign turned)" not in text and "JEMMIG (sign turned)" in text
+    assert " MIG (sign reversed)" not in text and "JEMMIG (sign reversed)" in text
 
 
 def test_a_score_that_no_model_of_a_data_set_has_is_not_shown_there(make_store: MakeStore) -> None:

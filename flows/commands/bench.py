@@ -1,0 +1,68 @@
+"""`tolstoy bench`: our numbers against a baseline's, or a controlled experiment on the metrics."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from flows.benchmarks import BENCHMARKS, Row, measure
+from flows.commands.text import number_text, table
+from infra.errors import WrongInput, one_of
+from infra.new_file import new_file
+
+
+def bench(
+    name: str, *, size: int | None, experiment: str | None, plot: Path | None, json: bool
+) -> int:
+    """Run a benchmark, or the named experiment of `metrics`, and print what came out."""
+    if name not in BENCHMARKS:
+        raise WrongInput("bench", name, one_of(BENCHMARKS, name))
+    if name == "metrics":
+        results = _run_experiment(experiment, size, plot)
+        print(jsonlib.dumps(results, indent=2, ensure_ascii=False) if json else _curves(results))
+        return 0
+    for option, value in (("--experiment", experiment), ("--plot", plot)):
+        if value is not None:
+            raise WrongInput(option, str(value), "nothing, except in tolstoy bench metrics")
+    rows = measure(name, size)
+    print(jsonlib.dumps([asdict(row) for row in rows], indent=2) if json else _comparisons(rows))
+    return 0
+
+
+def _run_experiment(name: str | None, size: int | None, plot: Path | None) -> list[dict[str, Any]]:
+    """Run a controlled experiment of so many points, and draw it."""
+    from flows.benchmarks.curves import draw
+    from flows.benchmarks.experiments import EXPERIMENTS, FEWEST, POINTS, REPEATS, run
+
+    if name not in EXPERIMENTS:
+        raise WrongInput("--experiment", name, one_of(EXPERIMENTS, name))
+    if size is not None and size < FEWEST:
+        raise WrongInput("--size", size, f"a number of points from {FEWEST}")
+    if plot is not None:
+        new_file(plot, "--plot")
+    rows = run(name, size or POINTS, REPEATS)
+    if plot is not None:
+        draw(rows, plot)
+    return rows
+
+
+def _comparisons(rows: Sequence[Row]) -> str:
+    facts = [asdict(row).values() for row in rows]
+    texts = [[f"{v:.3g}" if isinstance(v, float) else v for v in values] for values in facts]
+    return table(("name", "ours", "baseline", "unit", "ratio", "note"), texts)
+
+
+def _curves(rows: Sequence[dict[str, Any]]) -> str:
+    """Metrics down, the settings of the experiment across."""
+    lines: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        line = lines.setdefault((row["metric"], row["part"]), [])
+        line.append(number_text(row["value"], digits=2))
+    settings = dict.fromkeys(
+        f"{row['setting']:g}" if isinstance(row["setting"], float) else row["setting"]
+        for row in rows
+    )
+    return table(("metric", "part", *settings), [[*key, *line] for key, line in lines.items()])

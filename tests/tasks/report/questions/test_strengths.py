@@ -1,0 +1,69 @@
+"""Which strength each score chooses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tasks.report.questions.strengths import chosen_strengths
+from tasks.report.results import Column
+
+METHOD = Column("lasso", "UDR, all strengths", "method")
+CELL = Column("lasso", "UDR, same strength", "cell")
+MIG, SAP = Column("mig", "mig"), Column("sap", "sap")
+UNFAIR = Column("fairness", "unfairness", direction=-1)
+CORRELATION = Column("unsupervised", "total correlation", direction=0)
+
+
+def cells(medians: dict[float, dict[str, float]]) -> pd.DataFrame:
+    """Cells of three seeds whose scores have these medians; their means are the other way round."""
+    rows = [
+        {"strength": strength, "seed": seed}
+        | {k: (v - 0.01, v, v + 50 * (10 - v))[seed] for k, v in scores.items()}
+        for strength, scores in medians.items()
+        for seed in range(3)
+    ]
+    return pd.DataFrame(rows).assign(data="dsprites", source="redrawn", method="beta_vae")
+
+
+def test_chosen_strengths_by_hand() -> None:
+    mig, sap = MIG, SAP
+    shown = [mig, sap, UNFAIR, CORRELATION, METHOD, CELL]
+    wide = cells(
+        {
+            1.0: dict(zip([c.id for c in shown], (0.1, 0.9, 0.8, 7.0, 0.9, 0.1), strict=True)),
+            2.0: dict(zip([c.id for c in shown], (0.5, 0.1, 0.2, 8.0, 0.1, 0.5), strict=True)),
+            4.0: dict(zip([c.id for c in shown], (0.5, 0.1, 0.4, 9.0, 0.2, 0.3), strict=True)),
+        }
+    )
+    found = chosen_strengths(wide, shown)
+    assert found is not None
+    assert found.udr == CELL, "for strengths the paper prefers the comparison within a cell"
+    assert found.columns == (mig, sap, UNFAIR, METHOD, CELL), "no direction, no choice"
+    (row,) = found.rows
+    assert row.chosen == ((2.0, 4.0), (1.0,), (2.0,), (1.0,), (2.0,))
+    assert row.agrees == (True, False, True, None, None)
+    assert (found.same, found.compared, found.seeds) == (2, 3, 3)
+    assert found.by_chance == pytest.approx(1.0)
+
+
+def test_where_all_medians_are_equal_nothing_is_chosen() -> None:
+    mig = MIG
+    wide = cells({1.0: {mig.id: 0.5, METHOD.id: 0.1}, 2.0: {mig.id: 0.5, METHOD.id: 0.2}})
+    assert chosen_strengths(wide, [mig, METHOD]) is None
+    other = wide.assign(method="factor_vae", **{mig.id: wide["strength"]})
+    found = chosen_strengths(pd.concat([wide, other]), [mig, METHOD])
+    assert found is not None and found.udr == METHOD
+    assert [row.agrees for row in found.rows] == [(None, None), (True, None)]
+    assert [row.chosen[0] for row in found.rows] == [(), (2.0,)]
+    assert (found.compared, found.by_chance) == (1, 0.5)
+
+
+@pytest.mark.parametrize("missing", [METHOD.id, MIG.id])
+def test_without_udr_or_labels_there_is_no_choice(missing: str) -> None:
+    mig = MIG
+    wide = cells({1.0: {mig.id: 0.1, METHOD.id: 0.1}, 2.0: {mig.id: 0.5, METHOD.id: 0.2}})
+    assert chosen_strengths(wide, [mig, METHOD]) is not None
+    assert chosen_strengths(wide.assign(**{missing: np.nan}), [mig, METHOD]) is None
+    assert chosen_strengths(wide[wide["strength"] == 1], [mig, METHOD]) is None

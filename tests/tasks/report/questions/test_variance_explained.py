@@ -1,0 +1,37 @@
+"""The variance that categories explain."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tasks.report.questions.variance_explained import answer, variance_explained
+from tasks.report.results import read_results
+from tests.tasks.report.conftest import Grid, MakeStore
+
+
+def test_variance_explained_is_that_of_least_squares() -> None:
+    draws = np.random.default_rng(3)
+    rows = pd.DataFrame({"method": draws.choice(list("abc"), 60), "strength": 1.0})
+    rows["score"] = draws.normal(size=60) + rows["method"].map({"a": 0, "b": 1, "c": 3})
+    design = (rows["method"].to_numpy()[:, None] == np.array(list("abc"))).astype(float)
+    fitted = design @ np.linalg.lstsq(design, rows["score"].to_numpy(), rcond=None)[0]
+    left = ((rows["score"] - fitted) ** 2).sum()
+    wanted = 1 - left / ((rows["score"] - rows["score"].mean()) ** 2).sum()
+    assert 0.2 < wanted < 0.95
+    assert variance_explained(rows, "score", ["method"]) == pytest.approx(wanted)
+    assert variance_explained(rows, "score", ["strength"]) is None
+
+
+def test_only_the_papers_own_data_stand_beside_the_papers(make_store: MakeStore) -> None:
+    grid = Grid(seeds=6, sources={"dsprites": "look-alike"}, pictures=False, curves=False)
+    rows = answer(read_results(make_store(grid), grid.study())).published
+    assert {row.what.split(",")[0] for row in rows} == {"Color-dSprites"}
+    assert len(rows) == 2 * 2, "metrics; by method, and by method and strength"
+    assert all("120 training steps are too few" in row.why_not for row in rows)
+    large = replace(grid, steps=300_000)
+    rows = answer(read_results(make_store(large), large.study())).published
+    assert len(rows) == 2 * 2 and not any(row.why_not for row in rows)

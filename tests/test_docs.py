@@ -1,0 +1,119 @@
+"""Every page: its commands, its YAML, its links, and the files that it names."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from cyclopts import MissingArgumentError
+
+from tasks.study.reading import parse_study
+from tests.shell_commands import check_command, commands
+from tests.tree import PACKAGES, ROOT
+
+PAGES = sorted(ROOT.glob("*.md")) + sorted((ROOT / "docs").glob("*.md"))
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
+CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+TARGETS = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
+IN_THIS_TREE = (*PACKAGES, "tests", "docs")
+SUFFIXES = (".py", ".md", ".toml", ".lock", ".yaml", ".sh", ".j2", ".css", ".js")
+
+
+def read(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def blocks(page: Path, *languages: str) -> Iterator[str]:
+    for language, text in BLOCK.findall(read(page)):
+        if language in languages:
+            yield text
+
+
+def spans(page: Path) -> list[str]:
+    """What stands between single backticks, outside of blocks."""
+    return CODE.findall(BLOCK.sub("", read(page)))
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", BLOCK.sub("", read(page)), re.M)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+
+
+@each_page
+def test_commands_are_accepted(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    for text in blocks(page, "", "sh"):
+        for command in commands(text):
+            check_command(command)
+        assert set(re.findall(r"^make ([\w-]+)", text, re.M)) <= TARGETS
+
+
+@each_page
+def test_commands_in_sentences_exist(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    for text in spans(page):
+        if text.startswith("make "):
+            assert text.split()[1] in TARGETS, text
+        elif text.startswith("tolstoy "):
+            with suppress(MissingArgumentError):  # the sentence names the command, not a call
+                check_command(text.split())
+
+
+def test_commands_are_found() -> None:
+    """Most of README's and all of the cluster's commands are in blocks."""
+    for name, least in {"README.md": 8, "docs/cluster.md": 20}.items():
+        assert sum(len(list(commands(text))) for text in blocks(ROOT / name, "")) >= least
+
+
+@each_page
+def test_yaml_is_read_as_a_study(page: Path) -> None:
+    for text in blocks(page, "yaml"):
+        settings: dict[str, Any] = {"name": "n", "data": ["dsprites"], "methods": {"beta_vae": [1]}}
+        keys = re.findall(r"^(\w+):", text, re.M)
+        assert len(keys) == len(set(keys)), "a key stands there twice, and the first is ignored"
+        parse_study(settings | yaml.safe_load(text))
+
+
+@each_page
+def test_python_is_python(page: Path) -> None:
+    for text in blocks(page, "python"):
+        ast.parse(text)
+
+
+@each_page
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", BLOCK.sub("", read(page))):
+        if "://" in target:
+            continue
+        path, _, anchor = target.partition("#")
+        file = page.parent / path if path else page
+        assert file.exists(), target
+        assert not anchor or anchor in anchors(file), target
+
+
+@each_page
+def test_files_that_are_named_exist(page: Path) -> None:
+    """Capitals stand for a name: models/NAME.py is any file there."""
+    for text in spans(page):
+        top = text.partition("/")[0]
+        if " " in text or not (top in IN_THIS_TREE if "/" in text else text.endswith(SUFFIXES)):
+            continue
+        if re.match(r"models/(ID|\w{16})\b", text):  # of a store, not of this tree
+            continue
+        pattern = re.sub(r"\b[A-Z][A-Z_]+\b", "*", text)
+        assert any(ROOT.glob(pattern)) or any(page.parent.glob(pattern)), text
+
+
+def test_every_page_is_linked_from_the_readme() -> None:
+    text = read(ROOT / "README.md")
+    assert [page.name for page in PAGES if page.name not in text and page.stem != "README"] == []
