@@ -1,4 +1,4 @@
-"""The `tolstoy` command: reads arguments, calls what does the work, prints what came of it."""
+"""The `tolstoy` command: its options, and the exit code of what went wrong."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from infra.runtime import quieten
 
 Spec = Annotated[str, Parameter(help="a preset's name, or a YAML file")]
 Overrides = Annotated[
-    tuple[str, ...], Parameter(name="--set", help="key=value in place of the spec's", negative="")
+    tuple[str, ...], Parameter(name="--set", help="key=value that changes the spec", negative="")
 ]
 StorePlace = Annotated[str | None, Parameter(help="folder or URI of the results [studies/NAME]")]
+RayAddress = Annotated[str | None, Parameter(help="address of a Ray cluster to run on")]
 
 app = App(
     name="tolstoy",
@@ -43,9 +44,9 @@ def plan(
     data_dir: DataDir = None,
     json: Json = False,
 ) -> int:
-    """Say what a study would do: cells, models, steps, what is done and left, core-hours.
+    """Print what a study would do: cells, models, steps, what is done and left, core-hours.
 
-    The first plan on a machine measures a few training steps; later ones answer at once.
+    The first plan on a machine measures a few training steps; later ones are quick.
 
     Example: tolstoy plan locatello-2019 --set seeds=5
     """
@@ -63,26 +64,27 @@ def run(
     set_: Overrides = (),
     store: StorePlace = None,
     workers: Annotated[int | None, Parameter(help="models at once on this machine [cores]")] = None,
-    ray: Annotated[str | None, Parameter(help="address of a Ray cluster to run on")] = None,
+    ray: RayAddress = None,
     retry: Annotated[
-        str, Parameter(help="try models again that ended so: failed, diverged, or both")
+        str, Parameter(help="train again the models that: failed, diverged, or failed,diverged")
     ] = "",
-    join: Annotated[bool, Parameter(help="help the run that works on the store")] = False,
+    join: Annotated[bool, Parameter(help="work together with the run that has the store")] = False,
     data_dir: DataDir = None,
     json: Json = False,
 ) -> int:
-    """Do what is left of a study: train, score, compare, report. The same command goes on.
+    """Train, score, compare and report what of a study is not done; run it again to continue.
 
     Example: tolstoy run smoke --store /tmp/smoke
     """
     from flows.commands.run import run_study
+    from tasks.study.model import CAN_RETRY
     from tasks.study.reading import read_study
 
     if workers is not None and workers < 1:
         raise WrongInput("--workers", workers, "a number from 1")
     statuses = {status for status in retry.split(",") if status}
-    for status in statuses - {"failed", "diverged"}:
-        raise WrongInput("--retry", status, one_of(("failed", "diverged"), status))
+    for status in statuses - set(CAN_RETRY):
+        raise WrongInput("--retry", status, one_of(CAN_RETRY, status))
     use_folder(data_dir)
     study = read_study(spec, set_)
     return run_study(
@@ -101,11 +103,11 @@ def status(
     store: str,
     /,
     *,
-    watch: Annotated[bool, Parameter(help="go on until the study is done, or Ctrl-C")] = False,
-    every: Annotated[float | None, Parameter(help="seconds between two looks [5]")] = None,
+    watch: Annotated[bool, Parameter(help="repeat until the study is done, or Ctrl-C")] = False,
+    every: Annotated[float | None, Parameter(help="seconds between two readings [5]")] = None,
     json: Json = False,
 ) -> int:
-    """Show what of a study is done, failed, diverged and left, per cell; reads the store alone.
+    """Print what of a study is done, failed, diverged and left, per cell; reads only the store.
 
     Example: tolstoy status studies/smoke --watch
     """
@@ -117,32 +119,28 @@ def status(
 
 @app.command
 def report(store: str, /) -> int:
-    """Write the report of a store anew and print where it is.
+    """Write the report of a store again and print its path.
 
     Example: tolstoy report studies/smoke
     """
-    from infra.store import Store
-    from tasks.report.page import write_report
-    from tasks.study.stored import stored_study
+    from flows.commands.report import report as write_report
 
-    place = Store(store)
-    study = stored_study(place)
-    place.prepare()
-    print(write_report(place, study))
-    return 0
+    return write_report(store)
 
 
 @app.command
 def show(
-    model_id: Annotated[str, Parameter(help="a model's id, or how it begins")],
+    model_id: Annotated[str, Parameter(help="a model's id, or the first characters of it")],
     /,
     *,
-    store: Annotated[str | None, Parameter(help="where to look [all of studies/]")] = None,
+    store: Annotated[
+        str | None, Parameter(help="folder or URI of the results [all in studies/]")
+    ] = None,
     out: Annotated[str | None, Parameter(help="folder for the pictures [shown/MODEL_ID]")] = None,
-    gif: Annotated[bool, Parameter(help="also a traversal that moves")] = False,
+    gif: Annotated[bool, Parameter(help="also write an animated traversal")] = False,
     json: Json = False,
 ) -> int:
-    """Print what is known of one model and write its traversal and reconstructions as pictures.
+    """Print the row, scores and ranks of a model; write its traversal and reconstructions.
 
     Example: tolstoy show 3f2a --gif
     """
@@ -157,14 +155,14 @@ def score(
     /,
     *,
     metrics: Annotated[str | None, Parameter(help="names, separated by commas [all]")] = None,
-    seed: Annotated[int, Parameter(help="of what the metrics draw")] = 0,
-    repeat: Annotated[int, Parameter(help="seeds, for mean and standard deviation")] = 1,
+    seed: Annotated[int, Parameter(help="of the metrics' random draws")] = 0,
+    repeat: Annotated[int, Parameter(help="number of seeds, for mean and standard deviation")] = 1,
     out: Annotated[Path | None, Parameter(help=".parquet table to write")] = None,
     plot: Annotated[Path | None, Parameter(help="picture of factor × latent matrices")] = None,
-    parts: Annotated[bool, Parameter(help="print what scores consist of, too")] = False,
+    parts: Annotated[bool, Parameter(help="also print what the scores consist of")] = False,
     json: Json = False,
 ) -> int:
-    """Score anyone's representation: two arrays, codes (points, latents) and factors.
+    """Score your own representation: two arrays, codes (points, latents) and factors.
 
     The first two thirds of the rows train, the rest test.
 
@@ -174,7 +172,16 @@ def score(
     from metrics import METRICS
 
     names = tuple(METRICS) if metrics is None else tuple(metrics.split(","))
-    return score_file(file, names, seed, repeat, out, plot, parts, json)
+    return score_file(
+        file,
+        names,
+        seed=seed,
+        repeat=repeat,
+        out=out,
+        plot=plot,
+        parts=parts,
+        json=json,
+    )
 
 
 @app.command
@@ -183,7 +190,7 @@ def rank(
     /,
     *,
     pool: Annotated[
-        str | None, Parameter(help="compared with the same: cell, method, data [method]")
+        str | None, Parameter(help="compare models of the same: cell, method, data [method]")
     ] = None,
     similarity: Annotated[
         str | None, Parameter(help="lasso, lasso_cv, spearman [the study's, or lasso]")
@@ -193,14 +200,16 @@ def rank(
     ] = None,
     top: Annotated[int, Parameter(help="lines of the table; --json prints all")] = 20,
     data: Annotated[str | None, Parameter(help="one data set of the study [all]")] = None,
-    ray: Annotated[str | None, Parameter(help="address of a Ray cluster to run on")] = None,
-    plot: Annotated[Path | None, Parameter(help="picture of the ranking and its ends")] = None,
+    ray: RayAddress = None,
+    plot: Annotated[
+        Path | None, Parameter(help="picture of the ranking, its best and worst model")
+    ] = None,
     json: Json = False,
 ) -> int:
     """Rank models without labels (UDR): which strength, which model? Also while a study runs.
 
-    Compares what has not been compared. Of a file with codes (models, points, latents) all models
-    are compared with all.
+    Pairs that are missing are compared first. In a file with codes (models, points, latents), all
+    models are compared with each other.
 
     Example: tolstoy rank studies/smoke --pool cell; tolstoy rank codes.npz --similarity spearman
     """
@@ -218,7 +227,7 @@ def cite(
     *what: Annotated[str, Parameter(help="a store; names of methods, metrics, data sets [all]")],
     json: Json = False,
 ) -> int:
-    """Print BibTeX of exactly what a study used, or of what is named, and of what for.
+    """Print BibTeX of exactly what a study used, or of what is named, and why it is cited.
 
     Example: tolstoy cite studies/smoke; tolstoy cite factor_vae dci shapes3d
     """
@@ -251,20 +260,23 @@ def doctor(
 @app.command
 def serve(
     *,
-    port: Annotated[int, Parameter(help="of the dashboard; reports are on the next one")] = 4200,
+    port: Annotated[int, Parameter(help="of the dashboard; reports are on port + 1")] = 4200,
     host: Annotated[str, Parameter(help="address to listen on")] = "127.0.0.1",
     studies: Annotated[str, Parameter(help="folder or URI that holds the stores")] = "studies",
-    ray: Annotated[str | None, Parameter(help="address of a Ray cluster to run on")] = None,
-    workers: Annotated[int | None, Parameter(help="most models at once on this machine")] = None,
-    cron: Annotated[
-        str | None, Parameter(help="have a schedule, in UTC or TZ's zone; off until switched on")
+    ray: RayAddress = None,
+    workers: Annotated[
+        int | None, Parameter(help="models at once on this machine, at most [cores]")
     ] = None,
-    preset: Annotated[str, Parameter(help="what the schedule runs")] = "smoke",
+    cron: Annotated[
+        str | None,
+        Parameter(help="times of a schedule, in UTC or TZ's zone; off until switched on"),
+    ] = None,
+    preset: Annotated[str, Parameter(help="the preset that the schedule runs")] = "smoke",
     allow_data: Annotated[
-        str | None, Parameter(help="folder below which a form may name own pictures [none]")
+        str | None, Parameter(help="folder whose pictures people may use in the form [none]")
     ] = None,
     reports: Annotated[
-        str | None, Parameter(help="address of the reports as browsers see it [the port's]")
+        str | None, Parameter(help="address at which browsers find the reports [port + 1]")
     ] = None,
     data_dir: DataDir = None,
 ) -> int:
@@ -280,7 +292,10 @@ def serve(
 
     use_folder(data_dir)
     limits = Limits(studies=studies, ray=ray, workers=workers, allow_data=allow_data)
-    return serve_until_stopped(ServeOptions(host, port, limits, cron, preset, reports))
+    options = ServeOptions(
+        host=host, port=port, limits=limits, cron=cron, preset=preset, reports=reports
+    )
+    return serve_until_stopped(options)
 
 
 @app.command
@@ -289,11 +304,11 @@ def bench(
     /,
     *,
     size: Annotated[int | None, Parameter(help="a smaller or larger problem")] = None,
-    experiment: Annotated[str | None, Parameter(help="of metrics: which one to run")] = None,
-    plot: Annotated[Path | None, Parameter(help="of metrics: picture of the curves")] = None,
+    experiment: Annotated[str | None, Parameter(help="with metrics: the experiment to run")] = None,
+    plot: Annotated[Path | None, Parameter(help="with metrics: picture of the curves")] = None,
     json: Json = False,
 ) -> int:
-    """Measure something against its baseline, or run a controlled experiment on the metrics.
+    """Measure Tolstoy against a baseline, or run a controlled experiment on the metrics.
 
     Example: tolstoy bench orchestration --size 1200; tolstoy bench metrics --experiment noise
     """
@@ -303,7 +318,7 @@ def bench(
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; the exit code says how it ended."""
+    """Run the command line and return its exit code."""
     quieten()
     try:
         code: Any = app(
@@ -318,7 +333,7 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("tolstoy: interrupted", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # the reader, `head` say, has seen enough
+    except BrokenPipeError:  # the reader, for example `head`, has ended
         sys.stderr.close()
         return 0
     except OSError as error:

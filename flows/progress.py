@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
@@ -20,8 +20,11 @@ STAGES = ("train", "score", "compare")
 class Progress:
     """Counts of what there is to do and what is done; threads may update them."""
 
-    def __init__(self, todo: dict[str, int], cells: int) -> None:
+    def __init__(
+        self, todo: dict[str, int], cells: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.todo, self.cells, self.cells_done = todo, cells, 0
+        self._clock = clock
         self.done: Counter[str] = Counter()
         self.bad: Counter[str] = Counter()
         self.troubles: list[str] = []
@@ -32,12 +35,12 @@ class Progress:
 
     def start(self, stage: str) -> None:
         with self._lock:
-            self._began.setdefault(stage, time.monotonic())
+            self._began.setdefault(stage, self._clock())
 
     def add(self, stage: str, outcome: str = "") -> None:
         with self._lock:
             self.done[stage] += 1
-            self._ended[stage] = time.monotonic()
+            self._ended[stage] = self._clock()
             if outcome in CAN_RETRY:
                 self.bad[outcome] += 1
 
@@ -63,7 +66,7 @@ class Progress:
         began = self._began.get(stage)
         if began is None or not self.done[stage]:
             return 0.0
-        end = self._ended[stage] if self.done[stage] >= self.todo[stage] else time.monotonic()
+        end = self._ended[stage] if self.done[stage] >= self.todo[stage] else self._clock()
         return 60 * self.done[stage] / max(end - began, 1e-3)
 
     def minutes_left(self, stage: str) -> float | None:

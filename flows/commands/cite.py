@@ -1,4 +1,4 @@
-"""`tolstoy cite`: BibTeX of what a study, or what one names, stands on."""
+"""`tolstoy cite`: BibTeX of what a study used, or of methods, metrics and data sets by name."""
 
 from __future__ import annotations
 
@@ -42,49 +42,50 @@ class Used:
         study = stored_study(Store(place))
         self.methods |= dict.fromkeys(study.methods)
         self.metrics |= dict.fromkeys(study.metrics.names)
-        self.data |= dict.fromkeys(one.name for one in study.data if not one.own)
-        self.own |= dict.fromkeys(one.name for one in study.data if one.own)
+        self.data |= dict.fromkeys(data_set.name for data_set in study.data if not data_set.own)
+        self.own |= dict.fromkeys(data_set.name for data_set in study.data if data_set.own)
         if study.udr.pools:
             self.similarities |= dict.fromkeys(study.udr.similarities)
 
 
 def cite(what: Sequence[str], json: bool) -> int:
-    """Print the references of stores and names; of all that there is if nothing is given."""
+    """Print the references of stores and names; of everything if nothing is named."""
     used = _used(what or (*METHODS, *METRICS, *DATA_SETS, *SIMILARITIES))
-    found = references(used.methods, used.metrics, used.data, True, used.similarities)
-    print(_as_json(found) if json else _as_bibtex(found, used.own))
+    cited = references(used.methods, used.metrics, used.data, True, used.similarities)
+    print(_as_json(cited) if json else _as_bibtex(cited, used.own))
     return 0
 
 
 def _used(what: Iterable[str]) -> Used:
     used = Used()
-    for one in what:
-        if used.add_name(one):
+    for name in what:
+        if used.add_name(name):
             continue
-        if not Store(one).exists(STUDY_FILE):
+        if not Store(name).exists(STUDY_FILE):
             names = dict.fromkeys((*METHODS, *METRICS, *DATA_SETS, *SIMILARITIES))
-            raise WrongInput("cite", one, "a store, or any of " + one_of(names, one))
-        used.add_store(one)
+            raise WrongInput("cite", name, "a store, or any of " + one_of(names, name))
+        used.add_store(name)
     return used
 
 
-def _as_bibtex(found: Sequence[Reference], own: Iterable[str]) -> str:
+def _as_bibtex(cited: Sequence[Reference], own: Iterable[str]) -> str:
     entries = [
-        f"% {one.key}: {'; '.join(one.cited_for)}\n{PAPERS[one.key].bibtex(one.key)}"
-        for one in found
+        f"% {reference.key}: {'; '.join(reference.cited_for)}\n"
+        + PAPERS[reference.key].bibtex(reference.key)
+        for reference in cited
     ]
     entries += [f"% {name}: your own data; its reference is yours to add" for name in own]
     return "\n\n".join(entries)
 
 
-def _as_json(found: Sequence[Reference]) -> str:
+def _as_json(cited: Sequence[Reference]) -> str:
     rows = []
-    for one in found:
-        paper = PAPERS[one.key]
+    for reference in cited:
+        paper = PAPERS[reference.key]
         rows.append(
             {
-                "key": one.key,
-                "cited_for": one.cited_for,
+                "key": reference.key,
+                "cited_for": reference.cited_for,
                 "authors": paper.authors.split(" and "),
                 "year": paper.year,
                 "title": paper.title.replace("{", "").replace("}", ""),
@@ -92,7 +93,7 @@ def _as_json(found: Sequence[Reference]) -> str:
                 "pages": paper.pages or None,
                 "url": paper.url,
                 "note": paper.note or None,
-                "bibtex": paper.bibtex(one.key),
+                "bibtex": paper.bibtex(reference.key),
             }
         )
     return jsonlib.dumps(rows, indent=2, ensure_ascii=False)

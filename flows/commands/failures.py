@@ -13,6 +13,7 @@ from typing import Any
 
 from infra.store import Store
 from tasks.log import LOG
+from tasks.study.model import CAN_RETRY, TRAINED
 from tasks.study.stored import STUDY_FILE
 from tasks.study.survey import CellState
 
@@ -50,8 +51,8 @@ def failures(cells: Sequence[CellState]) -> list[FailureGroup]:
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for state in cells:
         for model in state.cell.models:
-            status = state.status.get(model.id, "trained")
-            if status != "trained":
+            status = state.status.get(model.id, TRAINED)
+            if status != TRAINED:
                 reason = " ".join(state.reasons.get(model.id, "").split()) or "no reason is known"
                 group = groups.setdefault((status, NUMBER.sub(GAP, reason)), [])
                 group.append(
@@ -109,9 +110,7 @@ def failures_text(cells: Sequence[CellState], store: Store) -> str:
 def retry(cells: Sequence[CellState], store: Store) -> str:
     """The command that tries just these models again; nothing if there are none."""
     statuses = [
-        status
-        for status in ("failed", "diverged")
-        if any(status in state.status.values() for state in cells)
+        status for status in CAN_RETRY if any(status in state.status.values() for state in cells)
     ]
     if not statuses:
         return ""

@@ -414,7 +414,7 @@ def rank_file(file: Path, request: RankRequest) -> str:
     own = read_models(file)
     similarity = request.similarity or "lasso"
     with naming_file(file):
-        pairs = pairwise(own.codes, own.kl, similarity, INFORMATIVE_KL)
+        pairs = pairwise(own.codes, own.kl, similarity)
     collapsed = pairs.informative == 0
     draws = stream("udr", "file", similarity)
     udr, comparisons = aggregate(pairs.udr, collapsed, request.p or None, draws)

@@ -6,12 +6,12 @@ import asyncio
 import os
 import platform
 import signal
-import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from flows.commands.text import say
 from flows.dashboard.limits import Limits
 from infra.errors import WrongInput, one_of
 from infra.prefect_server import api_of, check_free, dashboard, is_loopback
@@ -63,8 +63,8 @@ def serve(options: ServeOptions) -> int:
             asyncio.run(_take_runs(options))
         except KeyboardInterrupt:
             pass
-        _say("\nEnding ...")
-    _say("Ended. What was trained and scored is in the studies.")
+        say("\nEnding ...")
+    say("Ended. What was trained and scored is in the studies.")
     return 0
 
 
@@ -85,13 +85,13 @@ def _start(options: ServeOptions, running: ExitStack) -> None:
         limits = limits.model_copy(update={"reports": serve_reports(options, running)})
     limits.publish()
     if own_server:
-        _say("Prefect's server starts. That takes about 10 seconds, the first time longer ...")
+        say("Prefect's server starts. That takes about 10 seconds, the first time longer ...")
         running.enter_context(dashboard(options.host, options.port))
 
 
 def _warn_if_open(options: ServeOptions) -> None:
     if not is_loopback(options.host) and not os.environ.get(AUTHENTICATION):
-        _say(
+        say(
             f"WARNING: everybody who can connect to {options.host}:{options.port} can run any "
             f"program on this machine. Set {SERVER_AUTHENTICATION}=user:password, or leave --host "
             "on 127.0.0.1 and use an SSH tunnel."
@@ -147,7 +147,7 @@ async def _take_runs(options: ServeOptions) -> None:
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):  # in place of the runners' own handlers
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    _say(_next_steps(options))
+    say(_next_steps(options))
     waiting = asyncio.create_task(stopped.wait())
     await asyncio.wait({waiting, *running}, return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
@@ -199,7 +199,3 @@ def _next_steps(options: ServeOptions) -> str:
     return "\n".join(
         [*lines, "Ctrl-C ends the server and its runs; the studies keep what was done."]
     )
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""`tolstoy show`: all that is known of one model, and its pictures as files."""
+"""`tolstoy show`: the row, scores and ranks of one model, and its pictures as files."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ BAR = 24  # characters of the longest bar
 
 
 def show_model(start: str, uri: str | None, out: str | None, gif: bool, json: bool) -> int:
-    """Print what the store says of the model whose id begins so, and write its pictures."""
-    store, row = _found(start, uri)
+    """Print what the store has of the model whose id begins so, and write its pictures."""
+    store, row = _find_model(start, uri)
     facts = _facts(store, row)
     files = _pictures(store, row, gif) if row["status"] == "trained" else {}
     folder = Path(out or f"shown/{row['model_id']}")
@@ -28,23 +28,24 @@ def show_model(start: str, uri: str | None, out: str | None, gif: bool, json: bo
     return 0
 
 
-def _found(start: str, uri: str | None) -> tuple[Store, dict[str, Any]]:
-    """The one model whose id begins with `start`, and its store."""
+def _find_model(start: str, uri: str | None) -> tuple[Store, dict[str, Any]]:
+    """The store and the row of the one model whose id begins with `start`."""
     stores = [Store(uri)] if uri else [Store(place) for place in _places()]
-    found = []
-    for store in stores:
-        for model_id in store.read("models", ["model_id"])["model_id"].to_pylist():
-            if model_id.startswith(start):
-                found.append((store, model_id))
-    if len(found) != 1 or not start:
+    matches = [
+        (store, model_id)
+        for store in stores
+        for model_id in store.read("models", ["model_id"])["model_id"].to_pylist()
+        if model_id.startswith(start)
+    ]
+    if len(matches) != 1 or not start:
         where = uri or ", ".join(map(str, stores)) or f"{STUDIES}/ (empty)"
-        several = ", ".join(f"{model_id} in {store}" for store, model_id in found[:4])
+        several = ", ".join(f"{model_id} in {store}" for store, model_id in matches[:4])
         raise WrongInput(
             "MODEL_ID",
-            f"{start}, which begins {several}" if found else start,
+            f"{start}, which begins {several}" if matches else start,
             f"the id of one model in {where} (column model_id of the tables; --store STORE)",
         )
-    store, model_id = found[0]
+    store, model_id = matches[0]
     rows = store.read("models").to_pylist()
     return store, next(row for row in rows if row["model_id"] == model_id)
 
@@ -58,7 +59,7 @@ def _rows(store: Store, row: dict[str, Any], table: str, *keys: str) -> list[dic
     cell = cell_name(row["data"], row["method"], row["strength"])
     wanted = [row["model_id"], merged_key(cell), *keys]
     rows = store.read(table, keys=wanted).to_pylist()
-    return [one for one in rows if one["model_id"] == row["model_id"]]
+    return [other for other in rows if other["model_id"] == row["model_id"]]
 
 
 def _facts(store: Store, row: dict[str, Any]) -> dict[str, Any]:
@@ -84,7 +85,8 @@ def _facts(store: Store, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _pictures(store: Store, row: dict[str, Any], gif: bool) -> dict[str, bytes]:
-    files = {f"{one['kind']}.png": one["png"] for one in _rows(store, row, "pictures")}
+    pictures = _rows(store, row, "pictures")
+    files = {f"{picture['kind']}.png": picture["png"] for picture in pictures}
     if gif:
         from tasks.animate import animated_traversal
 
@@ -93,7 +95,7 @@ def _pictures(store: Store, row: dict[str, Any], gif: bool) -> dict[str, bytes]:
 
 
 def _write(target: Path, content: bytes) -> Path:
-    """The same pictures again are no trouble; other people's files are."""
+    """Write a picture; raise if a different file has its name."""
     try:
         if target.exists() and target.read_bytes() != content:
             raise WrongInput("--out", f"{target} (another file)", "a folder without it")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 
 from flows.cli import app, main
 from tasks.study.reading import PRESETS
-from tests.flows.conftest import MODELS, tolstoy, write_spec
+from tests.flows.conftest import tolstoy, write_spec
 
 COMMANDS = [name for name in app if not name.startswith("-")]
 README = Path(__file__).parents[2] / "README.md"
@@ -158,28 +157,6 @@ def test_a_place_that_cannot_be_written_is_refused(
     err = capsys.readouterr().err
     assert err.count("\n") == 1
     assert "a folder that can be written" in err
-
-
-def test_plan_counts_what_is_there_and_what_is_left(
-    spec: Path, undisturbed: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = ["plan", str(spec), "--set", "seeds=3", "--store", str(undisturbed), "--json"]
-    assert main(arguments) == 0
-    plan = json.loads(capsys.readouterr().out)
-    assert (plan["cells"], plan["models"], plan["model_steps"]) == (3, 9, 9 * 240)
-    assert (plan["trained"], plan["left"], plan["scored"]) == (6, 3, 6)
-    assert plan["core_hours_left"] > 0
-
-
-def test_status_reads_the_store_alone(
-    undisturbed: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["status", str(undisturbed), "--json"]) == 0
-    status = json.loads(capsys.readouterr().out)
-    assert (status["trained"], status["scored"], status["left"]) == (MODELS, MODELS, 0)
-    assert [cell["trained"] for cell in status["cells"]] == [2, 2, 2]
-    assert main(["status", str(undisturbed)]) == 0
-    assert "6 of 6 models trained" in capsys.readouterr().out
 
 
 @pytest.mark.slow

@@ -7,7 +7,6 @@ import threading
 
 import pytest
 
-from flows import progress as module
 from flows.progress import Progress, displayed
 
 
@@ -29,10 +28,9 @@ def test_counts_from_many_threads_are_exact() -> None:
     assert "80 diverged" in progress.line()
 
 
-def test_pace_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pace_and_time_left() -> None:
     now = [0.0]
-    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
-    progress = Progress({"train": 10, "score": 0, "compare": 0}, cells=2)
+    progress = Progress({"train": 10, "score": 0, "compare": 0}, cells=2, clock=lambda: now[0])
     progress.start("train")
     now[0] = 120.0
     for _ in range(4):

@@ -194,9 +194,9 @@ def packages(lock: Path = doctor.LOCK, **changed: str | None) -> Finding:
 
     def installed(name: str) -> str:
         by_name = {key.lower().replace("_", "-"): value for key, value in versions.items()}
-        if (found := by_name[name.lower().replace("_", "-")]) is None:
+        if (has := by_name[name.lower().replace("_", "-")]) is None:
             raise PackageNotFoundError(name)
-        return found
+        return has
 
     return doctor.packages(installed, lock)
 
@@ -306,17 +306,17 @@ def contents(store: Store) -> list[Path]:
 def test_a_sound_store_is_left_as_it_is(store: Store) -> None:
     before = contents(store)
     for deep in (False, True):
-        found = checked(store, deep)
-        assert {check.verdict for check in found.values()} == {"ok"}
-    assert "made-up: 3 cells × 2 seeds" in found["study"].found
-    assert found["parts"].found == "0 damaged; 18 of 18 read"
-    assert found["holder"].found == "nobody works on it"
+        findings = checked(store, deep)
+        assert {check.verdict for check in findings.values()} == {"ok"}
+    assert "made-up: 3 cells × 2 seeds" in findings["study"].found
+    assert findings["parts"].found == "0 damaged; 18 of 18 read"
+    assert findings["holder"].found == "nobody works on it"
     assert contents(store) == before
 
 
 def test_what_is_not_there_yet_is_not_made(tmp_path: Path) -> None:
-    found = checked(Store(tmp_path / "new" / "store"))
-    assert {name: finding.verdict for name, finding in found.items()} == {"store": "ok"}
+    findings = checked(Store(tmp_path / "new" / "store"))
+    assert {name: finding.verdict for name, finding in findings.items()} == {"store": "ok"}
     assert list(tmp_path.iterdir()) == []
 
 
@@ -333,8 +333,8 @@ def test_a_store_that_cannot_be_written(store: Store, monkeypatch: pytest.Monkey
         raise OSError(30, "Read-only file system")
 
     monkeypatch.setattr(Store, "write_bytes", read_only)
-    found = checked(store)["store"]
-    assert (found.verdict, "Read-only file system" in found.found) == ("fail", True)
+    finding = checked(store)["store"]
+    assert (finding.verdict, "Read-only file system" in finding.found) == ("fail", True)
 
 
 def test_damaged_parts_are_counted_and_named(store: Store) -> None:
@@ -351,20 +351,20 @@ def test_damaged_parts_are_counted_and_named(store: Store) -> None:
     assert changed.name in deeply.found
 
 
-def test_a_large_store_is_looked_at_for_a_moment(store: Store) -> None:
+def test_a_large_store_is_checked_for_a_moment(store: Store) -> None:
     assert "0 of 18 looked at" in checked(store, seconds=-1.0)["parts"].found
     assert "18 of 18 read" in checked(store, deep=True, seconds=-1.0)["parts"].found
 
 
 def test_who_works_on_a_store_and_who_died(store: Store) -> None:
     with driver_lock(store) as lock:
-        found = checked(store)["holder"]
-        assert (found.verdict, f"pid {os.getpid()} works on it" in found.found) == ("ok", True)
+        finding = checked(store)["holder"]
+        assert (finding.verdict, f"pid {os.getpid()} works on it" in finding.found) == ("ok", True)
         me = lock.me
     store.write_bytes(as_bytes(me), *record(me.id))
     lock_file(me.id).touch()  # as if it had been killed
-    found = checked(store)["holder"]
-    assert (found.verdict, found.found.endswith("died")) == ("warn", True)
+    finding = checked(store)["holder"]
+    assert (finding.verdict, finding.found.endswith("died")) == ("warn", True)
     lock_file(me.id).unlink()  # as on another machine
     store.write_bytes(as_bytes(replace(me, host="another")), *record(me.id))
     assert "@another pid" in checked(store)["holder"].found

@@ -47,12 +47,12 @@ def full(tmp_path: Path) -> tuple[Study, Store]:
     return study, store
 
 
-def asked(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
+def as_json(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
     assert main(["rank", *map(str, arguments), "--json"]) == 0
     return json.loads(capsys.readouterr().out)
 
 
-def text(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+def printed(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     assert main(["rank", *map(str, arguments)]) == 0
     return capsys.readouterr().out
 
@@ -60,16 +60,16 @@ def text(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 def matrix(x: Codes, y: Codes, similarity: str) -> Codes:
     """Similarities of informative latents, the slow way."""
     if similarity == "spearman":
-        found = [[abs(spearmanr(a, b).statistic) for b in y.T] for a in x.T]
-        return np.array(found)
+        result = [[abs(spearmanr(a, b).statistic) for b in y.T] for a in x.T]
+        return np.array(result)
     x, y = ((v - v.mean(0)) / v.std(0) for v in (x.astype(float), y.astype(float)))
     return np.array([np.abs(Lasso(alpha=0.1, tol=1e-10).fit(x, t).coef_) for t in y.T]).T
 
 
-def strength(found: Codes) -> float:
+def strength(result: Codes) -> float:
     rows, columns = (
         [max(line) ** 2 / sum(line) if sum(line) else 0.0 for line in lines]
-        for lines in (found, found.T)
+        for lines in (result, result.T)
     )
     return float((np.mean(rows) + np.mean(columns)) / 2)
 
@@ -88,11 +88,11 @@ def test_models_come_best_first_with_the_median_of_their_pool(
 ) -> None:
     study, store = full
     models = models_of(study)
-    found = asked(capsys, store.uri, "--pool", pool, "--similarity", similarity)
-    assert (found["pool"], found["similarity"], found["p"]) == (pool, similarity, None)
-    (one,) = found["data"]
-    assert (one["data"], one["missing"], one["collapsed"]) == ("dsprites", 0, 0)
-    by_id = {row["model_id"]: row for row in one["models"]}
+    result = as_json(capsys, store.uri, "--pool", pool, "--similarity", similarity)
+    assert (result["pool"], result["similarity"], result["p"]) == (pool, similarity, None)
+    (of_data,) = result["data"]
+    assert (of_data["data"], of_data["missing"], of_data["collapsed"]) == ("dsprites", 0, 0)
+    by_id = {row["model_id"]: row for row in of_data["models"]}
     alike = {"cell": lambda m: m.cell, "method": lambda m: m.method, "data": lambda m: 0}[pool]
     for target in models:
         scores = [
@@ -104,19 +104,18 @@ def test_models_come_best_first_with_the_median_of_their_pool(
         assert row["udr"] == pytest.approx(median(scores), abs=1e-4)
         assert (row["comparisons"], row["informative"]) == (len(scores), 2)
         assert row["scores"] == {"mig": target.strength / 100 + target.seed / 1000}
-        assert (row["method"], row["strength"], row["seed"]) == (
-            *(target.method, target.strength, target.seed),
-        )
-    udr = [row["udr"] for row in one["models"]]
+        cell = (target.method, target.strength, target.seed)
+        assert (row["method"], row["strength"], row["seed"]) == cell
+    udr = [row["udr"] for row in of_data["models"]]
     assert udr == sorted(udr, reverse=True) and len(set(udr)) > 6
-    assert [row["rank"] for row in one["models"]] == list(range(1, 10))
-    for row in one["strengths"]:
+    assert [row["rank"] for row in of_data["models"]] == list(range(1, 10))
+    for row in of_data["strengths"]:
         mine = [r["udr"] for r in by_id.values() if r["method"] == row["method"]]
-        same = [r["udr"] for r in one["models"] if r["strength"] == row["strength"]]
+        same = [r["udr"] for r in of_data["models"] if r["strength"] == row["strength"]]
         assert (row["models"], row["udr"]) == (3, median(same))
         assert len(mine) in (3, 6)
-    best = max((row["udr"], row["strength"]) for row in one["strengths"][:2])[1]
-    assert [r["strength"] for r in one["strengths"] if r["best"]] == [best]
+    best = max((row["udr"], row["strength"]) for row in of_data["strengths"][:2])[1]
+    assert [r["strength"] for r in of_data["strengths"] if r["best"]] == [best]
 
 
 def test_it_agrees_with_the_studys_own_ranks(
@@ -132,10 +131,10 @@ def test_it_agrees_with_the_studys_own_ranks(
             for row in store.read("ranks").to_pylist()
             if row["pool"] == pool
         }
-        found = asked(capsys, store.uri, "--pool", pool)
-        assert found["p"] == 1
-        assert {row["model_id"]: row["udr"] for row in found["data"][0]["models"]} == rows
-    everything = asked(capsys, store.uri, "--p", 0)
+        result = as_json(capsys, store.uri, "--pool", pool)
+        assert result["p"] == 1
+        assert {row["model_id"]: row["udr"] for row in result["data"][0]["models"]} == rows
+    everything = as_json(capsys, store.uri, "--p", 0)
     assert everything["p"] is None
     assert {row["comparisons"] for row in everything["data"][0]["models"]} == {2, 5}
 
@@ -146,15 +145,15 @@ def test_a_finished_study_starts_no_workers_and_writes_nothing(
     study, store = full
     compared(study, store)
     before = times(store)
-    text(capsys, store.uri, "--pool", "method")
-    text(capsys, store.uri, "--pool", "cell")
+    printed(capsys, store.uri, "--pool", "method")
+    printed(capsys, store.uri, "--pool", "cell")
     assert workers == [] and times(store) == before
-    text(capsys, store.uri, "--pool", "data", "--ray", "auto")
+    printed(capsys, store.uri, "--pool", "data", "--ray", "auto")
     assert workers == ["auto"]
     after = times(store)
     assert set(before["pairs"]) < set(after["pairs"]) and len(after["pairs"]) == 6
     assert after["ranks"] == before["ranks"], "the study's own rankings are the study's"
-    text(capsys, store.uri, "--pool", "data")
+    printed(capsys, store.uri, "--pool", "data")
     assert workers == ["auto"] and times(store) == after, "what was compared is kept"
 
 
@@ -162,18 +161,22 @@ def test_the_table_says_all_that_a_reader_needs(
     full: tuple[Study, Store], capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, store = full
-    facts = asked(capsys, store.uri)["data"][0]
-    out = text(capsys, store.uri, "--top", 3)
+    facts = as_json(capsys, store.uri)["data"][0]
+    out = printed(capsys, store.uri, "--top", 3)
     head, *lines = out.split("\n\n")[0].splitlines()
-    assert head.split() == [
-        *("rank", "model", "method", "strength", "seed", "udr", "informative", "comparisons"),
-        "mig",
-    ]
+    columns = "rank model method strength seed udr informative comparisons mig"
+    assert head.split() == columns.split()
     assert len(lines) == 3
     for line, row in zip(lines, facts["models"], strict=False):
         assert line.split() == [
-            *(str(row["rank"]), row["model_id"], row["method"], f"{row['strength']:g}"),
-            *(str(row["seed"]), f"{row['udr']:.3f}", "2", str(row["comparisons"])),
+            str(row["rank"]),
+            row["model_id"],
+            row["method"],
+            f"{row['strength']:g}",
+            str(row["seed"]),
+            f"{row['udr']:.3f}",
+            "2",
+            str(row["comparisons"]),
             f"{row['scores']['mig']:.3f}",
         ]
     marked = [line for line in out.splitlines() if "best of the method" in line]
@@ -184,19 +187,19 @@ def test_the_table_says_all_that_a_reader_needs(
     assert "9 models ranked by lasso; pool method, all comparisons" in out
 
 
-def test_missing_collapsed_and_lost_models_are_told(
+def test_missing_collapsed_and_lost_models_are_named(
     full: tuple[Study, Store], capsys: pytest.CaptureFixture[str]
 ) -> None:
     study, store = full
     models = models_of(study)
-    before = {r["model_id"]: r["udr"] for r in asked(capsys, store.uri)["data"][0]["models"]}
+    before = {r["model_id"]: r["udr"] for r in as_json(capsys, store.uri)["data"][0]["models"]}
     for table in ("models", "representations", "scores"):
         store.remove_part(table, models[8].id)
     store.remove_part("representations", models[7].id)
     train(store, models[:1], kl=(0.0, 0.001, 0.01))
     for part in store.parts("pairs"):
         store.remove_part("pairs", part)
-    facts = asked(capsys, store.uri)["data"][0]
+    facts = as_json(capsys, store.uri)["data"][0]
     assert (facts["missing"], facts["collapsed"], facts["lost"]) == (2, 1, [models[7].id])
     last = facts["models"][-1]
     assert (last["model_id"], last["udr"]) == (models[6].id, None), "alone with its method"
@@ -204,7 +207,7 @@ def test_missing_collapsed_and_lost_models_are_told(
     assert by_id[models[0].id]["udr"] == 0 and by_id[models[0].id]["collapsed"]
     assert by_id.keys() == {model.id for model in models[:7]}
     assert by_id[models[1].id]["udr"] != before[models[1].id], "compared with one less"
-    out = text(capsys, store.uri)
+    out = printed(capsys, store.uri)
     assert "1 collapsed" in out and "2 missing" in out and models[7].id in out
 
 
@@ -217,19 +220,20 @@ def test_during_a_run_only_what_is_whole_is_written(
     train(whole, models)
     compared(study, whole)
     train(store, models[:5])  # a cell and most of the next
-    facts = asked(capsys, store.uri)["data"][0]
+    facts = as_json(capsys, store.uri)["data"][0]
     assert (len(facts["models"]), facts["missing"]) == (5, 4)
     assert {row["comparisons"] for row in facts["models"]} == {4}
     assert store.parts("pairs") == ["lasso~dsprites-beta_vae-1~dsprites-beta_vae-1"]
     train(store, models[5:])
     compared(study, store)
     for table in ("pairs", "ranks"):
-        assert store.read(table).equals(whole.read(table)), "as if nobody had looked"
+        assert store.read(table).equals(whole.read(table)), "as if nothing had been ranked before"
 
 
 def test_a_store_without_models_yet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, store = made_up(tmp_path / "store")
-    assert "0 models ranked" in text(capsys, store.uri) and "6 missing" in text(capsys, store.uri)
+    out = printed(capsys, store.uri)
+    assert "0 models ranked" in out and "6 missing" in out
 
 
 def test_where_nothing_can_be_written_it_still_ranks(
@@ -243,7 +247,7 @@ def test_where_nothing_can_be_written_it_still_ranks(
         raise WrongInput("store", "it", "a folder that can be written")
 
     monkeypatch.setattr(Store, "prepare", cannot)
-    assert len(asked(capsys, store.uri)["data"][0]["models"]) == 9
+    assert len(as_json(capsys, store.uri)["data"][0]["models"]) == 9
     assert store.parts("pairs") == []
 
 
@@ -252,10 +256,10 @@ def test_data_sets_have_a_table_each(tmp_path: Path, capsys: pytest.CaptureFixtu
     data = [{"name": name, "source": source} for name, source in sources.items()]
     study, store = made_up(tmp_path / "store", data=data)
     train(store, models_of(study))
-    both = asked(capsys, store.uri)["data"]
-    assert [one["data"] for one in both] == ["dsprites", "shapes3d"]
-    assert asked(capsys, store.uri, "--data", "shapes3d")["data"] == both[1:]
-    out = text(capsys, store.uri)
+    both = as_json(capsys, store.uri)["data"]
+    assert [of_data["data"] for of_data in both] == ["dsprites", "shapes3d"]
+    assert as_json(capsys, store.uri, "--data", "shapes3d")["data"] == both[1:]
+    out = printed(capsys, store.uri)
     assert out.index("dsprites\n") < out.index("shapes3d\n") and out.count("rank  model") == 2
     assert main(["rank", store.uri, "--plot", str(tmp_path / "x.png")]) == 2
     assert "--data NAME" in capsys.readouterr().err and not (tmp_path / "x.png").exists()
@@ -267,7 +271,7 @@ def test_the_papers_all_to_all_is_the_studys(
 ) -> None:
     study, store = made_up(tmp_path / "store", seeds=3, udr={"seeds_per_cell": 2})
     train(store, models_of(study))
-    rows = asked(capsys, store.uri, "--pool", "data")["data"][0]["models"]
+    rows = as_json(capsys, store.uri, "--pool", "data")["data"][0]["models"]
     assert {(row["seed"], row["comparisons"]) for row in rows} == {(0, 5), (1, 5)}
     sizes = {len(store.read("pairs", keys=[key])) for key in store.parts("pairs") if "beta" in key}
     assert sizes == {3 * 2, 2 * 2 * 2}, "cells as whole as the study's pool cell needs them"
@@ -282,7 +286,7 @@ def test_the_picture_has_dots_medians_and_two_matrices(
 ) -> None:
     _, store = full
     plot = tmp_path / "ranking.png"
-    text(capsys, store.uri, "--plot", plot)
+    printed(capsys, store.uri, "--plot", plot)
     shown = drawn(plot)
     upper, lower = shown[: len(shown) // 2], shown[len(shown) // 2 :]
     blue = (lower[..., 2] - lower[..., 0] > 60).mean()
@@ -335,8 +339,8 @@ def test_a_file_is_ranked_as_by_hand(
         with h5py.File(file, "w") as opened:
             for name, array in arrays.items():
                 opened[name] = array
-    found = asked(capsys, file, "--similarity", similarity)
-    assert list(found) == ["similarity", "models", "pairs"] and found["similarity"] == similarity
+    result = as_json(capsys, file, "--similarity", similarity)
+    assert list(result) == ["similarity", "models", "pairs"] and result["similarity"] == similarity
     codes, informative = arrays["codes"], arrays["kl"] > 0.01
     expected = np.full((5, 5), np.nan)
     for i in range(5):
@@ -348,10 +352,10 @@ def test_a_file_is_ranked_as_by_hand(
                 expected[i, j] = 0.0
     for i in range(5):
         for j in range(5):
-            value = found["pairs"][i][j]
+            value = result["pairs"][i][j]
             assert (value is None) == (i == j)
             assert i == j or value == pytest.approx(expected[i, j], abs=1e-4)
-    for j, row in enumerate(found["models"]):
+    for j, row in enumerate(result["models"]):
         udr = np.median([expected[i, j] for i in range(4) if i != j]) if j < 4 else 0.0
         assert row == {
             "model": j,
@@ -369,12 +373,12 @@ def test_without_kl_all_that_varies_is_informative_and_models_may_have_names(
     codes[1, :, 2] = 5.0
     names = ["a", "b", "c", "d", "e"]
     np.savez(tmp_path / "own.npz", codes=codes, names=names)
-    found = asked(capsys, tmp_path / "own.npz", "--p", 2)
-    assert [row["model"] for row in found["models"]] == names
-    assert [row["informative"] for row in found["models"]] == [4, 3, 4, 4, 4]
-    assert {row["comparisons"] for row in found["models"]} == {2}
-    out = text(capsys, tmp_path / "own.npz", "--top", 4)
-    order = sorted(asked(capsys, tmp_path / "own.npz")["models"], key=lambda row: -row["udr"])
+    result = as_json(capsys, tmp_path / "own.npz", "--p", 2)
+    assert [row["model"] for row in result["models"]] == names
+    assert [row["informative"] for row in result["models"]] == [4, 3, 4, 4, 4]
+    assert {row["comparisons"] for row in result["models"]} == {2}
+    out = printed(capsys, tmp_path / "own.npz", "--top", 4)
+    order = sorted(as_json(capsys, tmp_path / "own.npz")["models"], key=lambda row: -row["udr"])
     lines = out.splitlines()
     assert lines[0].split() == ["rank", "model", "udr", "informative", "comparisons"]
     assert [line.split()[:3] for line in lines[1:5]] == [
@@ -387,7 +391,7 @@ def test_the_picture_of_a_file(
     arrays: dict[str, Codes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     np.savez(tmp_path / "own.npz", **arrays)
-    text(capsys, tmp_path / "own.npz", "--plot", tmp_path / "own.png")
+    printed(capsys, tmp_path / "own.npz", "--plot", tmp_path / "own.png")
     shown = drawn(tmp_path / "own.png")
     lower = shown[len(shown) // 2 :]
     left, right = lower[:, : lower.shape[1] // 2], lower[:, lower.shape[1] // 2 :]

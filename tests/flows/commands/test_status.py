@@ -24,6 +24,7 @@ from infra.store import Store
 from tasks.model_row import write_row
 from tasks.study.spec import Study
 from tasks.study.stored import forget
+from tests.flows.conftest import MODELS
 from tests.flows.trained import compared, made_up, models_of, train
 
 Step = Callable[[], object]
@@ -42,7 +43,7 @@ def half(tmp_path: Path) -> tuple[Study, Store]:
     return study, store
 
 
-def told(capsys: pytest.CaptureFixture[str], store: Store, *options: str) -> str:
+def printed(capsys: pytest.CaptureFixture[str], store: Store, *options: str) -> str:
     assert main(["status", store.root, *options]) == 0
     return capsys.readouterr().out
 
@@ -54,30 +55,30 @@ def test_counts_reasons_and_what_to_do(
     half: tuple[Study, Store], capsys: pytest.CaptureFixture[str]
 ) -> None:
     study, store = half
-    said = told(capsys, store)
+    output = printed(capsys, store)
     ids = [model.id for model in models_of(study)]
-    assert "2 of 6 models trained, 1 scored, 1 diverged, 1 failed, 2 left" in said
-    rows = [line.split() for line in said.splitlines() if line.startswith("dsprites-")]
+    assert "2 of 6 models trained, 1 scored, 1 diverged, 1 failed, 2 left" in output
+    rows = [line.split() for line in output.splitlines() if line.startswith("dsprites-")]
     assert ["dsprites-beta_vae-4", "2", "0", "0", "1", "1", "0"] in rows
-    assert "2 models have no weights:" in said
+    assert "2 models have no weights:" in output
     reason = "1 diverged: loss is not finite at step 61"
-    assert f"  {reason}\n    in dsprites-beta_vae-4: {ids[2]}\n" in said
-    assert "1 failed: OutOfMemory: no room for 5 bytes\n" in said
-    assert "models/ID/log.txt" in said
-    assert said.count("--retry failed,diverged") == 1
-    assert "nobody works on it" in said
+    assert f"  {reason}\n    in dsprites-beta_vae-4: {ids[2]}\n" in output
+    assert "1 failed: OutOfMemory: no room for 5 bytes\n" in output
+    assert "models/ID/log.txt" in output
+    assert output.count("--retry failed,diverged") == 1
+    assert "nobody works on it" in output
 
 
-def test_nothing_failed_nothing_is_said_of_it(
+def test_without_failures_there_is_no_text_of_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, store = made_up(tmp_path / "store")
-    said = told(capsys, store)
-    assert "0 of 6 models trained, 0 scored, 6 left" in said
-    assert "finished" not in said
-    assert "no weights" not in said
-    assert "--retry" not in said
-    facts = json.loads(told(capsys, store, "--json"))
+    output = printed(capsys, store)
+    assert "0 of 6 models trained, 0 scored, 6 left" in output
+    assert "finished" not in output
+    assert "no weights" not in output
+    assert "--retry" not in output
+    facts = json.loads(printed(capsys, store, "--json"))
     assert (facts["retry"], facts["failures"], facts["last_finished"]) == (None, [], None)
 
 
@@ -90,18 +91,18 @@ def test_how_long_ago_a_model_was_finished(
     newest = time.time() - seconds
     for place, part in enumerate(Path(half[1].path("tables", "models")).iterdir()):
         os.utime(part, (newest - 1000 * place, newest - 1000 * place))
-    assert f"the last model was finished {text}" in told(capsys, half[1])
-    facts = json.loads(told(capsys, half[1], "--json"))
+    assert f"the last model was finished {text}" in printed(capsys, half[1])
+    facts = json.loads(printed(capsys, half[1], "--json"))
     moment = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime(newest))
     assert facts["last_finished"] == moment
 
 
 def test_who_works_on_it(half: tuple[Study, Store], capsys: pytest.CaptureFixture[str]) -> None:
     with driver_lock(half[1]) as lock:
-        assert f"pid {os.getpid()} works on it" in told(capsys, half[1])
+        assert f"pid {os.getpid()} works on it" in printed(capsys, half[1])
     half[1].write_bytes(as_bytes(lock.me), *record(lock.me.id))
     lock_file(lock.me.id).touch()  # as if it had been killed
-    assert "nobody works on it" in told(capsys, half[1])
+    assert "nobody works on it" in printed(capsys, half[1])
     lock_file(lock.me.id).unlink()
 
 
@@ -115,19 +116,30 @@ def test_a_cell_that_is_merged_between_listing_and_reading_is_counted(
     listed = Store.parts
 
     def then_merged(self: Store, name: str) -> list[str]:
-        found = listed(self, name)
+        parts = listed(self, name)
         monkeypatch.setattr(Store, "parts", listed)
         for cell in study.cells():
             store.merge(table, cell.name, [model.id for model in cell.models])
-        return found
+        return parts
 
     def at_that_table(self: Store, name: str) -> list[str]:
         return (then_merged if name == table else listed)(self, name)
 
     monkeypatch.setattr(Store, "parts", at_that_table)
     during = read_status(store)
-    assert not store.has_part(table, models[0].id), "it was merged meanwhile"
+    assert not store.has_part(table, models[0].id), "it was merged between"
     assert during.totals == before
+
+
+def test_status_reads_the_store_alone(
+    undisturbed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["status", str(undisturbed), "--json"]) == 0
+    status = json.loads(capsys.readouterr().out)
+    assert (status["trained"], status["scored"], status["left"]) == (MODELS, MODELS, 0)
+    assert [cell["trained"] for cell in status["cells"]] == [2, 2, 2]
+    assert main(["status", str(undisturbed)]) == 0
+    assert "6 of 6 models trained" in capsys.readouterr().out
 
 
 # --watch -------------------------------------------------------------------------------------
@@ -184,7 +196,7 @@ def test_a_line_for_each_change_and_none_otherwise(
     assert set(clock.slept) == {7.0}
 
 
-def test_each_reason_is_told_once(
+def test_each_reason_is_printed_once(
     half: tuple[Study, Store],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -252,7 +264,7 @@ def test_it_ends_when_the_study_is_done(
     assert len(clock.slept) == 3, "a trained and scored study that is not ranked is not done"
 
 
-def test_a_store_out_of_reach_is_looked_at_again(
+def test_a_store_out_of_reach_is_read_again(
     half: tuple[Study, Store],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -294,7 +306,7 @@ def test_a_large_store_is_not_read_all_the_time(
 
 
 @pytest.mark.parametrize(
-    ("options", "found"),
+    ("options", "message"),
     [
         (["--watch", "--every", "0"], "--every: found 0.0"),
         (["--watch", "--every", "-3"], "--every: found -3.0"),
@@ -303,17 +315,17 @@ def test_a_large_store_is_not_read_all_the_time(
 )
 def test_wrong_intervals(
     options: list[str],
-    found: str,
+    message: str,
     half: tuple[Study, Store],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["status", half[1].root, *options]) == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
-    assert found in err
+    assert message in err
 
 
-def test_what_is_no_store_is_told_at_once(
+def test_what_is_no_store_is_reported_at_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["status", str(tmp_path), "--watch"]) == 2
@@ -333,21 +345,21 @@ def test_ctrl_c_ends_with_0(terminal: bool, half: tuple[Study, Store]) -> None:
         start_new_session=True,
     )
     os.close(writes)
-    said = b""
-    while b"2 of 6 models trained" not in said:
-        said += os.read(reads, 10_000)
+    output = b""
+    while b"2 of 6 models trained" not in output:
+        output += os.read(reads, 10_000)
     os.killpg(process.pid, signal.SIGINT)
     try:
         while more := os.read(reads, 10_000):
-            said += more
+            output += more
     except OSError:  # how a terminal ends
         pass
     assert process.stderr is not None
     errors = process.stderr.read()
     assert (process.wait(30), errors) == (0, b"")
-    assert (b"\x1b[" in said) == terminal
+    assert (b"\x1b[" in output) == terminal
     if terminal:
-        assert b"all cells" in said
-        assert b"dsprites-factor_vae-10" not in said, "not under way"
-        assert b"dsprites-beta_vae-1" in said, "not all of it is scored"
-        assert b"Try them again: " in said
+        assert b"all cells" in output
+        assert b"dsprites-factor_vae-10" not in output, "not under way"
+        assert b"dsprites-beta_vae-1" in output, "not all of it is scored"
+        assert b"Try them again: " in output
