@@ -86,7 +86,7 @@ class Squares(Finite, Grid):
         return self.order(factors)
 
     def show(self, places):
-        return pixels.as_floats(self.array, places)
+        return self.array[places].astype(np.float32) / 255
 
 
 def draw():
@@ -173,7 +173,7 @@ STUDY = [
     "data=[squares]",
     "methods={tiny_vae: [1, 2]}",
     "metrics.names=[correlation]",
-    "udr.similarities=[pearson, lasso]",  # the report names a similarity only if there are several
+    "udr.similarities=[pearson, spearman]",  # the report names a similarity only if there are several
 ]
 
 
