@@ -5,10 +5,10 @@ READY := .venv/.ready
 
 .PHONY: help setup demo test test-slow test-dashboard test-faults lint format types contracts docs ci lock clean
 
-help: ## What there is
+help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
-setup: $(READY) ## Create .venv and install exactly what requirements.lock names
+setup: $(READY) ## Create .venv and install what requirements.lock names
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Tolstoy needs Python 3.11 or newer; found " + sys.version.split()[0] + ". Set PYTHON=python3.x") if sys.version_info < (3, 11) else None'
@@ -26,7 +26,7 @@ test: $(READY) ## The test suite
 test-slow: $(READY) ## The tests that take minutes
 	$(BIN)/python -m pytest -m slow
 
-test-dashboard: $(READY) ## A browser starts a sweep and watches it (needs Chromium)
+test-dashboard: $(READY) ## A browser starts a study and watches it (needs Chromium)
 	$(BIN)/python -m pytest -m slow tests/flows/dashboard/test_in_a_browser.py
 
 test-faults: $(READY) ## A study survives faults (needs PostgreSQL); TOLSTOY_INJECTIONS=30 TOLSTOY_SEED=...
@@ -36,29 +36,29 @@ lint: $(READY) ## Style and formatting
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-format: $(READY) ## Rewrite the files as the linter wants them
+format: $(READY) ## Format the files and mend what the linter can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-types: $(READY) ## mypy, strict where the design says
+types: $(READY) ## mypy, strict
 	$(BIN)/mypy
 
-contracts: $(READY) ## Imports point one way
+contracts: $(READY) ## Check that imports point one way
 	$(BIN)/lint-imports
 
-docs: $(READY) ## Renew the pages that are made from code
+docs: $(READY) ## Write the pages that are made from code
 	$(BIN)/python -m infra.tables > docs/tables.md
 
-ci: lint types contracts test demo ## All that must pass before a change lands
+ci: lint types contracts test demo ## All that must pass before a change is merged
 
-# The local label of torch's build is dropped, and with it what only the CUDA build needs:
-# one lock serves every build, and pip adds what the chosen one requires.
-lock: ## Renew requirements.lock
+# The label of torch's build is removed, and so is what only the CUDA build needs: one lock serves
+# every build, and pip adds what the installed build requires.
+lock: ## Write requirements.lock
 	rm -rf .venv-lock && $(PYTHON) -m venv .venv-lock
 	.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check '.[dev]'
 	.venv-lock/bin/python -m pip freeze --all --exclude tolstoy --exclude pip \
 	  | sed -E 's/\+cpu$$//' | grep -vE '^(nvidia-|cuda-|triton==)' > requirements.lock
 	rm -rf .venv-lock build *.egg-info
 
-clean: ## Remove what can be made again (never a store)
+clean: ## Remove what can be created again (never a store)
 	rm -rf .venv .venv-lock build *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -1,4 +1,4 @@
-"""The data sets. Adding one is a line here and a module of its name; CONTRIBUTING.md shows it."""
+"""The data sets: data/NAME.py holds one; adding one is that file and one line here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class KnownDataSet:
-    """What is to be said of a data set: its title, and keys of tasks.citations.PAPERS."""
+    """Facts about a data set; `papers` are keys of tasks.citations.PAPERS."""
 
     title: str
     papers: tuple[str, ...]
@@ -37,21 +37,21 @@ DATA_SETS: dict[str, KnownDataSet] = {
 
 
 def sources(name: str) -> tuple[Source, ...]:
-    """Where this data set's pictures can come from, the most faithful first."""
-    known: tuple[Source, ...] = module(name).SOURCES
-    return known
+    """The sources of a data set's pictures, the most faithful first."""
+    all_sources: tuple[Source, ...] = module(name).SOURCES
+    return all_sources
 
 
 def published_files(name: str) -> dict[Source, Published]:
-    """The published file that each source rests on; a source without one needs no download."""
-    needed: dict[Source, Published] = getattr(module(name), "PUBLISHED", {})
-    return needed
+    """The published files that sources need; a source that is not here needs no download."""
+    published: dict[Source, Published] = getattr(module(name), "PUBLISHED", {})
+    return published
 
 
-def at_hand(name: str, source: Source, cache: Path) -> bool:
-    """Whether the data set can be loaded from this source without fetching anything."""
-    needed = published_files(name)
-    return source not in needed or needed[source].is_ready(cache)
+def is_available(name: str, source: Source, cache: Path) -> bool:
+    """Whether the data set can be loaded from this source without a download."""
+    published = published_files(name)
+    return source not in published or published[source].is_ready(cache)
 
 
 def describe(name: str, source: Source | None = None) -> Description:
@@ -74,9 +74,9 @@ def prepared_files(cache: Path) -> list[str]:
 
 
 def content(name: str, source: Source, cache: Path) -> str:
-    """A hash of what name and source leave open of a data set that is at hand; mostly nothing."""
-    tell = getattr(module(name), "content", None)
-    return tell(cache, source) if tell else ""
+    """A hash of the pictures where name and source do not determine them; otherwise empty."""
+    hash_of = getattr(module(name), "content", None)
+    return hash_of(cache, source) if hash_of else ""
 
 
 def load(name: str, source: Source, cache: Path, progress: Progress | None = None) -> DataSet:
@@ -86,7 +86,7 @@ def load(name: str, source: Source, cache: Path, progress: Progress | None = Non
 
 
 def module(name: str) -> Any:
-    """Imported on first use, so that naming the data sets costs nothing."""
+    """Imported on first use, so that listing the names of data sets is fast."""
     if name not in DATA_SETS:
         from infra.errors import WrongInput, one_of
 

@@ -1,7 +1,7 @@
 """Cars3D (Reed et al., 2015, http://www.scottreed.info): 183 cars on a turntable, in colour.
 
 The official pictures are 128 by 128 and are shrunk once, with Lanczos, as in the study of
-Locatello et al. (2019). Without the official file, cars of our own stand in for them.
+Locatello et al. (2019). Without the official file, similar cars are drawn (data/look_alikes).
 """
 
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ FILES: dict[Source, str] = {"official": PUBLISHED["official"].ready, "look-alike
 
 
 def load(cache: Path, source: Source = "official", progress: Progress | None = None) -> StoredGrid:
-    """The official pictures, fetched before, or our own cars, drawn into `cache` if need be."""
+    """The official pictures, fetched before, or similar cars, drawn into `cache` once."""
     if source == "look-alike":
         from data.look_alikes import cars3d as look_alike
 

@@ -1,6 +1,6 @@
-"""Color-dSprites (Locatello et al., 2019): dSprites in a colour drawn afresh for every image.
+"""Color-dSprites (Locatello et al., 2019): dSprites in a random colour, new for every image.
 
-Each channel of the sprite is multiplied with its own U(0.5, 1) value; the background stays black.
+Each channel of the sprite is multiplied by a U(0.5, 1) value; the background stays black.
 """
 
 from dataclasses import dataclass, replace
@@ -19,17 +19,17 @@ FILES: dict[Source, str] = {"redrawn": dsprites.FILES["redrawn"]}
 
 @dataclass(frozen=True, eq=False)
 class ColorDSprites(Grid):
-    """Sprites that are coloured when they are asked for."""
+    """Sprites that are coloured when images are requested."""
 
     sprites: DataSet
 
     def images(self, factors: Factors, stream: np.random.Generator) -> Images:
-        """The same points look different at every call: only the stream knows the colours."""
+        """The same points look different at every call: colours come from the stream."""
         sprites = self.sprites.images(factors, stream)
         colours = 0.5 + 0.5 * stream.random((len(sprites), 3, 1, 1), dtype=np.float32)
         return sprites * colours
 
 
 def load(cache: Path, source: Source = "redrawn", progress: Progress | None = None) -> DataSet:
-    """The data set, with dSprites drawn into `cache` if it is not there."""
+    """The data set, with dSprites drawn into `cache` if it is missing."""
     return ColorDSprites(**vars(DESCRIPTION), sprites=dsprites.load(cache, progress=progress))

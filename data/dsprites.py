@@ -1,10 +1,10 @@
 """dSprites (Matthey et al., 2017, https://github.com/google-deepmind/dsprites-dataset), redrawn.
 
 White squares, ellipses and hearts on black. The authors drew vector outlines with LÖVE, so the
-same arithmetic gives the official pictures again and nothing needs to be downloaded: on 46,080
-official images three pixels differ, each in an image of its own. All 737,280 pictures stand in
-the official order, one bit per pixel, in one file that the processes of a machine share. Those who
-have the official file can use that instead.
+same arithmetic gives the official pictures and nothing needs to be downloaded: in 46,080 official
+images three pixels differ, each in another image. All 737,280 pictures are in the official order,
+one bit per pixel, in one file that the processes of a machine share. A user who has the official
+file can use that instead.
 """
 
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ class DSprites(Finite, Grid):
     packed: Packed
 
     def places(self, factors: Factors, stream: np.random.Generator) -> Places:
-        """Nothing is left to the stream."""
+        """The factors determine the picture: the stream is not used."""
         return self.order(factors)
 
     def show(self, places: Places) -> Images:
@@ -55,7 +55,7 @@ class DSprites(Finite, Grid):
 
 
 def load(cache: Path, source: Source = "redrawn", progress: Progress | None = None) -> DSprites:
-    """Redrawn into the folder `cache` if it is not there (two seconds, once), or fetched before."""
+    """Redrawn into the folder `cache` if it is missing (two seconds, once), or fetched before."""
     if source == "official":
         packed = PUBLISHED["official"].pixels(cache, DESCRIPTION.name)
     else:
@@ -80,7 +80,7 @@ FILES: dict[Source, str] = {"redrawn": FILE, "official": PUBLISHED["official"].r
 
 def _everywhere(outline: NDArray[np.float32], scale: np.float32, orientation: int) -> Packed:
     """One outline at all positions: (1024, 512), position_y fastest."""
-    from data.base.polygons import fill_grid  # compiling takes a second that only a first use needs
+    from data.base.polygons import fill_grid  # compiling takes a second, needed on first use only
 
     rows = np.zeros((POSITIONS, POSITIONS, SIDE), np.uint64)
     fill_grid(*_vertices(outline, scale, orientation), rows)
@@ -93,8 +93,8 @@ def _vertices(
     """The outline's x and its y at every position, in 1/256 pixel: (32, vertices) each.
 
     Order and precision repeat the original drawing, as other roundings move a few pixels: one
-    float32 matrix takes pixels to the device's [-1, 1] with y upwards, the device scales that to
-    its window, and vertices snap to 1/256 pixel there.
+    float32 matrix maps pixels to the device's [-1, 1] with y upwards, the device scales that to
+    its window, and vertices are rounded to 1/256 pixel there.
     """
     angle = float(np.float32(2 * np.pi * orientation / (ORIENTATIONS - 1)))
     cos = np.float32(np.cos(angle)) * scale / 32
@@ -102,10 +102,10 @@ def _vertices(
     x, y = outline
     x_device = (cos * x + sin * y) + (CENTRES / 32 - 1)[:, None]
     y_device = (sin * x - cos * y) + (1 - CENTRES / 32)[:, None]
-    return _snapped(x_device), SIDE * 256 - _snapped(y_device)
+    return _rounded(x_device), SIDE * 256 - _rounded(y_device)
 
 
-def _snapped(device: NDArray[np.float32]) -> NDArray[np.int64]:
+def _rounded(device: NDArray[np.float32]) -> NDArray[np.int64]:
     return np.rint((device * 32 + 32) * 256).astype(np.int64)
 
 

@@ -1,4 +1,4 @@
-"""What the three MPI3D data sets share (Gondal et al., 2019): a robot arm that holds an object.
+"""The common part of the three MPI3D data sets (Gondal et al., 2019): a robot arm with an object.
 
 They show the same grid: as a simple rendering (toy), as a realistic one, and as photographs.
 https://github.com/rr-learning/disentanglement_dataset
@@ -53,5 +53,5 @@ def pictures(path: Path, count: int = PICTURES) -> Blocks:
 
 
 def load(description: Grid, file: Published, cache: Path) -> StoredGrid:
-    """The official pictures, which have been fetched before."""
+    """The official pictures, which must have been fetched before."""
     return StoredGrid(**vars(description), pixels=file.pixels(cache, description.name))

@@ -1,4 +1,4 @@
-"""MPI3D-realistic (Gondal et al., 2019): a robot arm that holds an object, rendered well."""
+"""MPI3D-realistic (Gondal et al., 2019): a robot arm holding an object, rendered realistically."""
 
 from pathlib import Path
 
@@ -17,5 +17,5 @@ FILES: dict[Source, str] = {"official": PUBLISHED["official"].ready}
 
 
 def load(cache: Path, source: Source = "official", progress: Progress | None = None) -> StoredGrid:
-    """The official pictures, which have been fetched before."""
+    """The official pictures, which must have been fetched before."""
     return mpi3d.load(DESCRIPTION, PUBLISHED["official"], cache)

@@ -17,5 +17,5 @@ FILES: dict[Source, str] = {"official": PUBLISHED["official"].ready}
 
 
 def load(cache: Path, source: Source = "official", progress: Progress | None = None) -> StoredGrid:
-    """The official pictures, which have been fetched before."""
+    """The official pictures, which must have been fetched before."""
     return mpi3d.load(DESCRIPTION, PUBLISHED["official"], cache)

@@ -1,6 +1,6 @@
-"""Noisy-dSprites (Locatello et al., 2019): dSprites on noise drawn afresh for every image.
+"""Noisy-dSprites (Locatello et al., 2019): dSprites on noise, new for every image.
 
-Every pixel of every channel gains its own U(0, 1) value, and what exceeds 1 is cut: a white
+A U(0, 1) value is added to every pixel of every channel, and sums above 1 become 1: a white
 sprite on a background of coloured noise.
 """
 
@@ -21,12 +21,12 @@ FILES: dict[Source, str] = {"redrawn": dsprites.FILES["redrawn"]}
 
 @dataclass(frozen=True, eq=False)
 class NoisyDSprites(Grid):
-    """Sprites that get their noise when they are asked for."""
+    """Sprites that get their noise when images are requested."""
 
     sprites: DataSet
 
     def images(self, factors: Factors, stream: np.random.Generator) -> Images:
-        """The same points look different at every call: only the stream knows the noise."""
+        """The same points look different at every call: noise comes from the stream."""
         sprites = self.sprites.images(factors, stream)
         noise = _uniform((len(sprites), 3, *sprites.shape[2:]), stream)
         return np.maximum(noise, sprites, out=noise)  # min(sprite + noise, 1), as sprites are 0, 1
@@ -35,8 +35,8 @@ class NoisyDSprites(Grid):
 def _uniform(shape: tuple[int, ...], stream: np.random.Generator) -> Images:
     """U(0, 1) in steps of 2**-16, four values from one 64-bit draw.
 
-    The steps are 256 times finer than those of an 8-bit image, and this is three times faster
-    than `stream.random`, which a training step feels. An image has a multiple of four values.
+    The steps are 256 times finer than those of an 8-bit image. This is three times faster than
+    `stream.random`, which shortens a training step. An image has a multiple of four values.
     """
     words = stream.integers(2**64 - 1, size=math.prod(shape) // 4, dtype=np.uint64, endpoint=True)
     steps = words.view(np.uint16).reshape(shape)
@@ -44,5 +44,5 @@ def _uniform(shape: tuple[int, ...], stream: np.random.Generator) -> Images:
 
 
 def load(cache: Path, source: Source = "redrawn", progress: Progress | None = None) -> DataSet:
-    """The data set, with dSprites drawn into `cache` if it is not there."""
+    """The data set, with dSprites drawn into `cache` if it is missing."""
     return NoisyDSprites(**vars(DESCRIPTION), sprites=dsprites.load(cache, progress=progress))

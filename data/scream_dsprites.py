@@ -1,8 +1,8 @@
 """Scream-dSprites (Locatello et al., 2019): dSprites that invert a patch of Munch's painting.
 
 Every image is a random 64x64 patch of The Scream, averaged with a random colour; where the sprite
-is, the patch is inverted. With a scan of the painting the pictures are `redrawn`; without one a
-texture of ours stands in for it, as `look-alike`.
+is, the patch is inverted. The source `redrawn` needs a scan of the painting; `look-alike` uses a
+similar texture instead.
 """
 
 from __future__ import annotations
@@ -28,19 +28,17 @@ FILES: dict[Source, str] = {"redrawn": THE_SCREAM.ready}
 
 @dataclass(frozen=True, eq=False)
 class ScreamDSprites(Grid):
-    """Sprites on patches of `picture` (3, rows, columns), chosen when they are asked for."""
+    """Sprites on patches of `picture` (3, rows, columns), drawn when images are requested."""
 
     sprites: DataSet
     picture: NDArray[np.float32]
 
     def images(self, factors: Factors, stream: np.random.Generator) -> Images:
-        """The same points look different at every call: only the stream knows the patches.
+        """The same points look different at every call: patches come from the stream.
 
-        As in the study's own code the last row and the last column of the painting are never used.
+        As in the study's code the last row and the last column of the painting are never used.
         """
-        from data.base.loops import (
-            invert_patches,  # compiling takes a moment that only training needs
-        )
+        from data.base.loops import invert_patches  # compiling is slow, and only training needs it
 
         count, (_, height, width) = len(factors), self.picture.shape
         rows = stream.integers(height - SIDE, size=count)
@@ -53,7 +51,7 @@ class ScreamDSprites(Grid):
 
 
 def content(cache: Path, source: Source) -> str:
-    """Scans of the painting differ a little, so the study remembers which one it saw."""
+    """A hash of the scan, which the study stores: scans of the painting differ a little."""
     if source != "redrawn":
         return ""
     pixels = THE_SCREAM.pixels(cache, DESCRIPTION.name)
@@ -61,7 +59,7 @@ def content(cache: Path, source: Source) -> str:
 
 
 def load(cache: Path, source: Source = "redrawn", progress: Progress | None = None) -> DataSet:
-    """The data set, with dSprites drawn into `cache` if it is not there."""
+    """The data set, with dSprites drawn into `cache` if it is missing."""
     from data.look_alikes.scream import texture
 
     pixels = THE_SCREAM.pixels(cache, DESCRIPTION.name) if source == "redrawn" else texture()

@@ -1,7 +1,7 @@
 """Shapes3D (Burgess & Kim, 2018, https://github.com/google-deepmind/3d-shapes).
 
 One of four solids in a room, seen by a camera that orbits it; floor, wall and object have a hue
-each. Without the official file, a rendering of our own stands in for it.
+each. Without the official file, similar pictures are drawn (data/look_alikes).
 """
 
 from collections.abc import Iterator, Mapping
@@ -38,7 +38,7 @@ FILE = RemoteFile(
 
 
 def pictures(path: Path, count: int = PICTURES) -> Blocks:
-    """The pictures of the published file, which stand in the grid's order: (n, 3, 64, 64) each."""
+    """The pictures of the published file, in the grid's order: (n, 3, 64, 64) each."""
     return channels_first(hdf5_blocks(path, "images", (count, SIDE, SIDE, 3)))
 
 
@@ -60,12 +60,12 @@ FILES: dict[Source, str] = {"official": PUBLISHED["official"].ready, "look-alike
 
 @dataclass(frozen=True, eq=False)
 class ComposedShapes3D(Finite, Grid):
-    """Our own rendering: every view once, coloured when it is asked for (all take 6 GB)."""
+    """The look-alike: every view once, coloured when images are requested (all take 6 GB)."""
 
     weights: Pixels  # (480, 4, 4096): the shares of floor, wall, object and sky in every pixel
 
     def places(self, factors: Factors, stream: np.random.Generator) -> Places:
-        """Nothing is left to the stream."""
+        """The factors determine the picture: the stream is not used."""
         return self.order(factors)
 
     def show(self, places: Places) -> Images:
@@ -77,13 +77,13 @@ class ComposedShapes3D(Finite, Grid):
 
 
 def load(cache: Path, source: Source = "official", progress: Progress | None = None) -> DataSet:
-    """The official pictures, fetched before, or our own rendering, drawn into `cache`."""
-    described = vars(replace(DESCRIPTION, source=source))
+    """The official pictures, fetched before, or similar ones, drawn into `cache` once."""
+    description = vars(replace(DESCRIPTION, source=source))
     if source == "look-alike":
         weights = pixels.prepared(cache / LOOK_ALIKE, WEIGHTS, _draw_weights, progress)
-        return ComposedShapes3D(**described, weights=weights)
+        return ComposedShapes3D(**description, weights=weights)
     stored = PUBLISHED["official"].pixels(cache, DESCRIPTION.name)
-    return StoredGrid(**described, pixels=stored)
+    return StoredGrid(**description, pixels=stored)
 
 
 def _draw_weights() -> Iterator[Pixels]:

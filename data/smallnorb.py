@@ -1,9 +1,12 @@
 """SmallNORB (LeCun et al., 2004, https://cs.nyu.edu/~ylclab/data/norb-v1.0-small/).
 
-Grey pictures of 50 toys of 5 categories, ten instances of each. As in the study of Locatello et
-al. (2019) the instance is no factor: it is drawn afresh for every picture. Only the first of the
-two cameras is used, shrunk from 96 to 64 pixels with Lanczos. The study read the bytes as signed
-numbers, so that its pictures left [0, 1] a little at sharp edges; ours do not.
+Grey pictures of 50 toys of 5 categories, ten instances of each.
+
+Conventions:
+- As in the study of Locatello et al. (2019) the instance is not a factor: it is random for every
+  picture, and only the first of the two cameras is used, shrunk from 96 to 64 pixels with Lanczos.
+- The study read the bytes as signed numbers, so that its pictures left [0, 1] a little at sharp
+  edges; ours do not.
 """
 
 from collections.abc import Mapping
@@ -84,7 +87,7 @@ class SmallNORB(Finite, Grid):
 
 
 def load(cache: Path, source: Source = "official", progress: Progress | None = None) -> SmallNORB:
-    """The official pictures, fetched before, or our own toys, drawn into `cache` if need be."""
+    """The official pictures, fetched before, or similar toys, drawn into `cache` once."""
     if source == "look-alike":
         from data.look_alikes import smallnorb as look_alike
 

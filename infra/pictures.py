@@ -1,4 +1,4 @@
-"""Pictures as people see them: PNG files made of images between 0 and 1."""
+"""PNG and GIF files of images with values from 0 to 1."""
 
 from __future__ import annotations
 

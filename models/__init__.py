@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # torch takes a second to import; names must not
+if TYPE_CHECKING:  # torch takes a second to import; the names of the methods must not
     from models.objective import Objective
 
 
 @dataclass(frozen=True)
 class Method:
-    """What is to be said of a method; `strengths` are those that the study of 2019 sweeps."""
+    """Facts about a method; `strengths` are those that the study of 2019 sweeps."""
 
     title: str
     symbol: str  # of its strength
@@ -32,5 +32,5 @@ METHODS: dict[str, Method] = {
 
 def build_objective(method: str, strength: float, latents: int) -> Objective:
     """The objective of a method at one strength."""
-    made: Objective = import_module(f"models.{method}").OBJECTIVE(strength, latents)
-    return made
+    objective: Objective = import_module(f"models.{method}").OBJECTIVE(strength, latents)
+    return objective

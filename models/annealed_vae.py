@@ -1,10 +1,12 @@
-"""AnnealedVAE, or CCI-VAE (Burgess et al. 2018): a capacity C that the KL has to meet, and grows.
+"""AnnealedVAE, or CCI-VAE (Burgess et al. 2018): the KL follows a capacity C that grows.
 
 Maximises E[log p(x|z)] − γ |KL(q(z|x) ‖ p(z)) − C|; Locatello et al. 2019, appendix B. Table 3 has
-γ = 1000 and 100,000 steps to c_max, which is the strength. The papers say only that C grows from
-zero: linearly is the authors' released code, as are the batch's mean KL inside the absolute value
-and the count of steps from 0, so that the first step has C = 0 and step 100,000, the 100,001st, is
-the first with c_max. A training that ends earlier never gets there.
+γ = 1000 and 100,000 steps to c_max, which is the strength.
+
+Conventions, as in the authors' released code (the papers say only that C grows from zero):
+- C grows linearly. Steps count from 0: the first has C = 0, and the 100,001st is the first with
+  c_max, which a shorter training never reaches.
+- The KL inside the absolute value is the mean of the batch.
 """
 
 from __future__ import annotations

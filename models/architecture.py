@@ -1,8 +1,8 @@
 """The networks of the study: Table 2 of Locatello et al. 2019.
 
-`paper` has the table's 4x4 kernels throughout; `library` has the 2x2 kernels that the authors'
-released code uses in the third and fourth convolution. Kernels start Glorot-uniform and biases
-at zero, the defaults of the framework in which the study was run.
+- `paper` has the table's 4x4 kernels in all convolutions; `library` has the 2x2 kernels that the
+  authors' released code uses in the third and fourth one.
+- Kernels start Glorot-uniform and biases at zero, the defaults of the framework of that study.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from models.fast import run
+from models.fast import Layers, with_fast
 
 SIDE = 64  # images are SIDE x SIDE
 
@@ -18,13 +18,10 @@ SIDE = 64  # images are SIDE x SIDE
 class Encoder(nn.Module):
     """Images to the mean and log-variance of a Gaussian per latent."""
 
-    def __init__(
-        self, channels: int, latents: int, architecture: str = "paper", fast: bool = True
-    ) -> None:
+    def __init__(self, channels: int, latents: int, architecture: str = "paper") -> None:
         super().__init__()
-        self.fast = fast
         late = {"paper": 4, "library": 2}[architecture]
-        self.features = nn.Sequential(
+        self.features = Layers(
             _halving(channels, 32, 4),
             nn.ReLU(),
             _halving(32, 32, 4),
@@ -41,17 +38,16 @@ class Encoder(nn.Module):
         self.logvar = nn.Linear(256, latents)
 
     def forward(self, images: Tensor) -> tuple[Tensor, Tensor]:
-        features = run(self.features, images, self.fast)
+        features = self.features(images)
         return self.mean(features), self.logvar(features)
 
 
 class Decoder(nn.Module):
     """Latents to the logits of a Bernoulli per pixel and channel."""
 
-    def __init__(self, channels: int, latents: int, fast: bool = True) -> None:
+    def __init__(self, channels: int, latents: int) -> None:
         super().__init__()
-        self.fast = fast
-        self.layers = nn.Sequential(
+        self.layers = Layers(
             nn.Linear(latents, 256),
             nn.ReLU(),
             nn.Linear(256, 4 * 4 * 64),
@@ -67,14 +63,15 @@ class Decoder(nn.Module):
         )
 
     def forward(self, latents: Tensor) -> Tensor:
-        return run(self.layers, latents, self.fast)
+        logits: Tensor = self.layers(latents)
+        return logits
 
 
 class VAE(nn.Module):
     """Encoder and decoder of one model.
 
-    `fast` is how the layers are computed on a CPU and no part of what the model is: the last bits
-    of the results differ, names and shapes of the weights do not.
+    `fast` is how the layers are computed on a CPU (models/fast.py). It is not part of the model:
+    the last bits of the results differ, names and shapes of the weights do not.
     """
 
     def __init__(
@@ -83,8 +80,9 @@ class VAE(nn.Module):
         super().__init__()
         self.channels, self.latents, self.architecture = channels, latents, architecture
         self.fast = fast
-        self.encoder = Encoder(channels, latents, architecture, fast)
-        self.decoder = Decoder(channels, latents, fast)
+        self.encoder = Encoder(channels, latents, architecture)
+        self.decoder = Decoder(channels, latents)
+        with_fast(self, fast)
 
 
 def initialise(module: nn.Module, generator: torch.Generator) -> None:
@@ -92,6 +90,7 @@ def initialise(module: nn.Module, generator: torch.Generator) -> None:
     for layer in module.modules():
         if isinstance(layer, nn.Conv2d | nn.ConvTranspose2d | nn.Linear):
             nn.init.xavier_uniform_(layer.weight, generator=generator)
+            assert layer.bias is not None
             nn.init.zeros_(layer.bias)
 
 

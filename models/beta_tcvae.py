@@ -1,8 +1,10 @@
-"""β-TCVAE (Chen et al. 2018): the total correlation, β times, told by the batch itself.
+"""β-TCVAE (Chen et al. 2018): β times the total correlation, estimated from the batch.
 
-Maximises ELBO − (β − 1) KL(q(z) ‖ ∏ q(z_j)): the KL to the prior holds the total correlation once
-already. Locatello et al. 2019, appendix B, name a biased Monte-Carlo estimate and leave it to the
-authors' released code: q(z) is taken to be the mean of the batch's own posteriors.
+Maximises ELBO − (β − 1) KL(q(z) ‖ ∏ q(z_j)): the KL to the prior contains the total correlation
+once already.
+
+Convention: Locatello et al. 2019, appendix B, name a biased Monte-Carlo estimate without its
+formula. As in their released code, q(z) is the mean of the batch's posteriors.
 """
 
 from __future__ import annotations
@@ -19,9 +21,9 @@ class BetaTCVAE(Objective):
 
 
 def total_correlation(code: Code) -> Tensor:
-    """The estimate less (latents − 1) · ln(rows), which no weight depends on.
+    """The estimate minus (latents − 1) · ln(rows), a constant that changes no gradient.
 
-    The densities lack the factor 1/√2π of each latent, which both terms have alike.
+    The factor 1/√2π of each latent is left out of the densities, as it cancels.
     """
     z, mean, logvar = code.sample[:, None], code.mean[None], code.logvar[None]
     log_q = -0.5 * ((z - mean).square() * (-logvar).exp() + logvar)  # of sample × row × latent

@@ -1,4 +1,4 @@
-"""β-VAE (Higgins et al. 2017): the KL to the prior, β times.
+"""β-VAE (Higgins et al. 2017): β times the KL to the prior.
 
 Maximises E[log p(x|z)] − β KL(q(z|x) ‖ p(z)); Locatello et al. 2019, appendix B.
 """

@@ -1,4 +1,4 @@
-"""What the two DIP-VAEs share: how far the covariance of a batch is from the identity."""
+"""How far the covariance of a batch is from the identity, for both DIP-VAEs."""
 
 from __future__ import annotations
 

@@ -1,8 +1,11 @@
-"""DIP-VAE-I (Kumar et al. 2018): means of the posteriors with the identity as their covariance.
+"""DIP-VAE-I (Kumar et al. 2018): the covariance of the posterior means is to be the identity.
 
 Maximises ELBO − λ_od Σ_{i≠j} Cov[μ(x)]_ij² − λ_d Σ_i (Cov[μ(x)]_ii − 1)²; Locatello et al. 2019,
-appendix B. The strength is λ_od; λ_d is ten times that (Table 3). The covariance is that of the
-batch, divided by its size, as in the authors' released code.
+appendix B.
+
+Conventions:
+- The strength is λ_od; λ_d is ten times that (Table 3).
+- The covariance is that of the batch, divided by its size, as in the authors' released code.
 """
 
 from __future__ import annotations

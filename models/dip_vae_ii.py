@@ -1,9 +1,12 @@
-"""DIP-VAE-II (Kumar et al. 2018): a sampled representation with the identity as its covariance.
+"""DIP-VAE-II (Kumar et al. 2018): the covariance of the sampled codes is to be the identity.
 
 Maximises ELBO − λ_od Σ_{i≠j} Cov[z]_ij² − λ_d Σ_i (Cov[z]_ii − 1)²; Locatello et al. 2019,
-appendix B, without third moments (appendix F). The strength is λ_od, and λ_d the same (Table 3).
-No sample enters: Cov[z] = E[diag(σ²(x))] + Cov[μ(x)] over the batch, the latter divided by the
-batch's size, as in the authors' released code.
+appendix B, without third moments (appendix F).
+
+Conventions:
+- The strength is λ_od, and λ_d is the same (Table 3).
+- Nothing is sampled: Cov[z] = E[diag(σ²(x))] + Cov[μ(x)] over the batch, the latter divided by
+  the batch's size, as in the authors' released code.
 """
 
 from __future__ import annotations

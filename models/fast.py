@@ -1,23 +1,27 @@
-"""The same networks, lowered by hand for the CPU: all that is written for speed alone.
+"""The same networks, faster on a CPU. Nothing here changes what is computed.
 
-Torch's own layers stay the definition: `run(layers, values)` gives what `layers(values)` gives, in
-values and gradients, to the rounding of float32, from the same parameters. It is quicker because
+It calls private operators of torch, `torch.ops.mkldnn._linear_pointwise` and its siblings, which
+another version of torch may lack or change: pyproject.toml pins torch to one version. After an
+upgrade, tests/models/test_fast.py compares every layer with torch's own.
 
-- oneDNN multiplies the matrices: it uses AVX-512 on every maker's processors, torch's MKL does not;
-- layer and activation are one call, and the gradient passes an activation in its own place;
-- a transposed convolution goes back through the plain convolution that it is the transpose of;
-- the last layer, whose one or three output channels would leave a vector register all but empty,
+Torch's own layers are the definition: `Layers` gives what `nn.Sequential` gives, in values and
+gradients, to the rounding of float32, from the same parameters. It is faster because
+
+- oneDNN multiplies the matrices: it uses AVX-512 on all processors, torch's MKL only on Intel's;
+- a layer and its activation are one call, and gradients pass an activation in place;
+- the gradient of a transposed convolution is computed by the plain convolution;
+- the last layer, whose one or three output channels would fill little of a vector register,
   is one matrix product and sixteen shifted sums;
-- a discriminator of two classes is gone through backwards once for both of its uses.
+- both losses of a discriminator with two classes share one backward pass.
 
-Only what the study's networks consist of has a fast form.
+Only the layers of the study's networks have a fast form.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -25,41 +29,63 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
 NARROW = 8  # up to so many output channels, a transposed convolution is a product and shifted sums
-Activation = tuple[str, list[float]]  # as oneDNN calls it
+Activation = tuple[str, list[float]]  # oneDNN's name and parameters
 NO_ACTIVATION: Activation = ("none", [])
 Gradients = tuple[Tensor | None, ...]  # by a layer's input, weight and bias
 
 
-def run(layers: nn.Sequential, values: Tensor, fast: bool = True) -> Tensor:
-    """What `layers(values)` gives; inside of autocast in the type that autocast asks for."""
-    if not fast or not _possible(values):
-        return layers(values)
-    dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else values.dtype
-    stages = list(_stages(layers))
-    return _Chain.apply(stages, dtype, values, *_parameters(stages))
+class Layers(nn.Sequential):
+    """An `nn.Sequential` that is computed in the fast form where that is possible.
 
-
-def log_odds(layers: nn.Sequential, values: Tensor, fast: bool = True) -> tuple[Tensor, Tensor]:
-    """How much the first of two classes is likelier than the second, by row; twice.
-
-    The first can only be differentiated by the values, the second only by the parameters. Both have
-    the same gradient in every row but for a factor, so one way back serves both. Done plainly, both
-    can be differentiated by both.
+    Inside autocast it computes in the type that autocast asks for.
     """
-    if not fast or not _possible(values):
+
+    fast = True
+
+    def forward(self, values: Tensor) -> Tensor:
+        if not self.is_fast_for(values):
+            plain: Tensor = super().forward(values)
+            return plain
+        autocast = torch.is_autocast_enabled("cpu")
+        dtype = torch.get_autocast_dtype("cpu") if autocast else values.dtype
+        stages = list(stages_of(self))
+        result: Tensor = _Chain.apply(stages, dtype, values, *_parameters(stages))  # type: ignore[no-untyped-call]
+        return result
+
+    def is_fast_for(self, values: Tensor) -> bool:
+        return (
+            self.fast
+            and values.device.type == "cpu"
+            and values.dtype == torch.float32
+            and torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+        )
+
+
+AnyModule = TypeVar("AnyModule", bound=nn.Module)
+
+
+def with_fast(module: AnyModule, fast: bool) -> AnyModule:
+    """The module, with the fast form of its layers switched on or off."""
+    for part in module.modules():
+        if isinstance(part, Layers):
+            part.fast = fast
+    return module
+
+
+def log_odds(layers: Layers, values: Tensor) -> tuple[Tensor, Tensor]:
+    """The log odds of the first of two classes, by row; twice.
+
+    In the fast form the first can be differentiated by the values only, the second by the
+    parameters only: up to a factor per row they have the same gradient, so that they share one
+    backward pass. Without it, both can be differentiated by both.
+    """
+    if not layers.is_fast_for(values):
         logits = layers(values)
         odds = logits[:, 0] - logits[:, 1]
         return odds, odds
-    stages = list(_stages(layers))
-    return _LogOdds.apply(stages, values, *_parameters(stages))
-
-
-def _possible(values: Tensor) -> bool:
-    return (
-        values.device.type == "cpu"
-        and values.dtype == torch.float32
-        and torch.backends.mkldnn.is_available()
-    )
+    stages = list(stages_of(layers))
+    both: tuple[Tensor, Tensor] = _LogOdds.apply(stages, values, *_parameters(stages))  # type: ignore[no-untyped-call]
+    return both
 
 
 # layers -------------------------------------------------------------------------------------------
@@ -78,26 +104,27 @@ class _Stage:
     def backward(
         self, gradient: Tensor, values: Tensor, wanted: bool, *parameters: Tensor
     ) -> Gradients:
-        """Gradients by values (if wanted), weight and bias, from the one before the activation."""
+        """Gradients by values (if wanted), weight and bias; `gradient` is before the activation."""
         raise NotImplementedError
 
     def before_activation(self, gradient: Tensor, result: Tensor, in_place: bool) -> Tensor:
         name, scalars = self.activation
         if name == "none":
             return gradient
-        place = gradient if in_place else torch.empty_like(gradient)
+        target = gradient if in_place else torch.empty_like(gradient)
         if name == "relu":
-            torch.ops.aten.threshold_backward.grad_input(gradient, result, 0, grad_input=place)
+            torch.ops.aten.threshold_backward.grad_input(gradient, result, 0, grad_input=target)
         else:
             torch.ops.aten.leaky_relu_backward.grad_input(
-                gradient, result, *scalars, True, grad_input=place
+                gradient, result, *scalars, True, grad_input=target
             )
-        return place
+        return target
 
 
 class _Reshape(_Stage):
     def forward(self, values: Tensor, *parameters: Tensor) -> Tensor:
-        return self.layer(values)
+        reshaped: Tensor = self.layer(values)
+        return reshaped
 
     def backward(
         self, gradient: Tensor, values: Tensor, wanted: bool, *parameters: Tensor
@@ -106,48 +133,53 @@ class _Reshape(_Stage):
 
 
 class _Linear(_Stage):
-    def forward(self, values: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        return _product(values, weight, bias, self.activation)
+    def forward(self, values: Tensor, *parameters: Tensor) -> Tensor:
+        return _product(values, *parameters, activation=self.activation)
 
     def backward(
-        self, gradient: Tensor, values: Tensor, wanted: bool, weight: Tensor, bias: Tensor
+        self, gradient: Tensor, values: Tensor, wanted: bool, *parameters: Tensor
     ) -> Gradients:
+        weight, _ = parameters
         before = _product(gradient, weight.t()) if wanted else None
         return before, _product(gradient.t(), values.t()), gradient.sum(0)
 
 
 class _Convolution(_Stage):
-    def forward(self, values: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    def forward(self, values: Tensor, *parameters: Tensor) -> Tensor:
+        weight, bias = parameters
         return _convolution(self.layer, _channels_last(values), weight, bias, self.activation)
 
     def backward(
-        self, gradient: Tensor, values: Tensor, wanted: bool, weight: Tensor, bias: Tensor
+        self, gradient: Tensor, values: Tensor, wanted: bool, *parameters: Tensor
     ) -> Gradients:
+        weight, _ = parameters
         gradient, values = _channels_last(gradient), _channels_last(values)
         before, kernel = _convolution_backward(self.layer, gradient, values, weight, wanted)
         return before, kernel, gradient.sum((0, 2, 3))
 
 
 class _Transposed(_Stage):
-    def forward(self, values: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    def forward(self, values: Tensor, *parameters: Tensor) -> Tensor:
         layer = self.layer
         shape = (layer.padding, layer.output_padding, layer.stride, layer.dilation, layer.groups)
-        return torch.ops.mkldnn._convolution_transpose_pointwise(
-            _channels_last(values), weight, bias, *shape, *self.activation, ""
+        result: Tensor = torch.ops.mkldnn._convolution_transpose_pointwise(
+            _channels_last(values), *parameters, *shape, *self.activation, ""
         )
+        return result
 
     def backward(
-        self, gradient: Tensor, values: Tensor, wanted: bool, weight: Tensor, bias: Tensor
+        self, gradient: Tensor, values: Tensor, wanted: bool, *parameters: Tensor
     ) -> Gradients:
+        weight, _ = parameters
         gradient, values = _channels_last(gradient), _channels_last(values)
         before = _convolution(self.layer, gradient, weight, None) if wanted else None
         _, kernel = _convolution_backward(self.layer, values, gradient, weight, wanted=False)
         return before, kernel, gradient.sum((0, 2, 3))
 
 
-# With stride 2, padding 1 and a 4x4 kernel, an even output row 2i is reached by tap 1 of input row
-# i and tap 3 of row i - 1; an odd one, 2i + 1, by tap 2 of row i and tap 0 of row i + 1. Columns
-# likewise. Per parity: outputs and inputs that lie one apart, and the tap that joins them.
+# With stride 2, padding 1 and a 4x4 kernel, an even output row 2i gets tap 1 of input row i and
+# tap 3 of row i - 1; an odd one, 2i + 1, gets tap 2 of row i and tap 0 of row i + 1. The same holds
+# for columns. Per parity: outputs and inputs that lie one apart, and the tap that joins them.
 NEIGHBOURS = (
     (slice(1, None), slice(None, -1), 3),
     (slice(None, -1), slice(1, None), 0),
@@ -155,25 +187,27 @@ NEIGHBOURS = (
 
 
 class _NarrowTransposed(_Transposed):
-    """The 4x4 patches that the input pixels make, then for each output pixel the sum of four."""
+    """A 4x4 patch from each input pixel, then the sum of four values for each output pixel."""
 
-    def forward(self, values: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    def forward(self, values: Tensor, *parameters: Tensor) -> Tensor:
+        weight, bias = parameters
         (n, inputs, height, width), outputs = values.shape, weight.shape[1]
         pixels = _channels_last(values).permute(0, 2, 3, 1).reshape(-1, inputs)
         patches = _product(weight.reshape(inputs, -1).t(), pixels)
         patches = patches.view(outputs, 4, 4, n, height, width)
         result = values.new_empty(n, height, 2, width, 2, outputs)
-        for y, (low, high, above) in enumerate(NEIGHBOURS):
-            for x, (left, right, beside) in enumerate(NEIGHBOURS):
+        for y, (to_rows, from_rows, row_tap) in enumerate(NEIGHBOURS):
+            for x, (to_columns, from_columns, column_tap) in enumerate(NEIGHBOURS):
                 total = patches[:, 1 + y, 1 + x].add_(bias.view(-1, 1, 1, 1))
-                total[:, :, low] += patches[:, above, 1 + x, :, high]
-                total[:, :, :, left] += patches[:, 1 + y, beside, :, :, right]
-                total[:, :, low, left] += patches[:, above, beside, :, high, right]
+                total[:, :, to_rows] += patches[:, row_tap, 1 + x, :, from_rows]
+                total[:, :, :, to_columns] += patches[:, 1 + y, column_tap, :, :, from_columns]
+                diagonal = patches[:, row_tap, column_tap, :, from_rows, from_columns]
+                total[:, :, to_rows, to_columns] += diagonal
                 result[:, :, y, :, x] = total.permute(1, 2, 3, 0)
         return result.view(n, 2 * height, 2 * width, outputs).permute(0, 3, 1, 2)
 
 
-def _stages(layers: nn.Sequential) -> Iterator[_Stage]:
+def stages_of(layers: nn.Sequential) -> Iterator[_Stage]:
     modules: list[Any] = list(layers)
     for layer, following in zip(modules, [*modules[1:], None], strict=True):
         activation = NO_ACTIVATION
@@ -199,7 +233,7 @@ def _stages(layers: nn.Sequential) -> Iterator[_Stage]:
 
 
 class _Chain(Function):
-    """Layers as one node of autograd's graph: the gradients between them belong to nobody else."""
+    """Layers as one node of autograd's graph: gradients between them may be overwritten."""
 
     @staticmethod
     def forward(ctx: Any, stages: list[_Stage], dtype: torch.dtype, *tensors: Tensor) -> Tensor:
@@ -210,15 +244,15 @@ class _Chain(Function):
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor | None) -> tuple[Any, ...]:
         parameters, results = _saved(ctx)
-        found: list[Tensor | None] = []
+        by_parameters: list[Tensor | None] = []
         for i, stage in reversed(list(enumerate(ctx.stages))):
             assert gradient is not None
             outermost = i == len(ctx.stages) - 1
             gradient = stage.before_activation(gradient, results[i + 1], in_place=not outermost)
             wanted = i > 0 or ctx.needs_input_grad[2]
             gradient, *own = stage.backward(gradient, results[i], wanted, *parameters[i])
-            found = own + found
-        pairs = zip([gradient, *found], ctx.types, strict=True)
+            by_parameters = own + by_parameters
+        pairs = zip([gradient, *by_parameters], ctx.types, strict=True)
         return None, None, *(each if each is None else each.to(dtype) for each, dtype in pairs)
 
 
@@ -236,17 +270,17 @@ class _LogOdds(Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, by_values: Tensor | None, by_parameters: Tensor | None) -> Any:
-        """Each is a factor per row on the slopes, which the first that comes works out."""
+        """Each is a factor per row on the slopes, which the first call computes for both."""
         parameters, results = _saved(ctx)
         if ctx.slopes is None:
             ctx.slopes = _slopes(ctx.stages, parameters, results)
-        found: list[Tensor | None] = [None] * (2 * len(ctx.stages))
+        gradients: list[Tensor | None] = [None] * (2 * len(ctx.stages))
         if by_parameters is not None:
             for i, values in enumerate(results[:-1]):
                 scaled = ctx.slopes[i + 1] * by_parameters[:, None]
-                found[2 * i] = _product(scaled.t(), values.t())
-                found[2 * i + 1] = scaled.sum(0)
-        return None, None if by_values is None else ctx.slopes[0] * by_values[:, None], *found
+                gradients[2 * i] = _product(scaled.t(), values.t())
+                gradients[2 * i + 1] = scaled.sum(0)
+        return None, None if by_values is None else ctx.slopes[0] * by_values[:, None], *gradients
 
 
 def _slopes(
@@ -269,7 +303,7 @@ def _parameters(stages: list[_Stage]) -> list[Tensor]:
 
 
 def _forward(ctx: Any, stages: list[_Stage], tensors: list[Tensor]) -> Tensor:
-    """Through all layers, keeping for the way back what each was given and gave."""
+    """Through all layers; the inputs and outputs of each are saved for the backward pass."""
     values, *parameters = tensors
     results = [values]
     for stage, own in zip(stages, _by_stage(stages, parameters), strict=True):
@@ -284,8 +318,8 @@ def _saved(ctx: Any) -> tuple[list[list[Tensor]], list[Tensor]]:
 
 
 def _by_stage(stages: list[_Stage], parameters: Sequence[Tensor]) -> list[list[Tensor]]:
-    left = iter(parameters)
-    return [[next(left) for _ in stage.layer.parameters()] for stage in stages]
+    remaining = iter(parameters)
+    return [[next(remaining) for _ in stage.layer.parameters()] for stage in stages]
 
 
 # oneDNN's calls -----------------------------------------------------------------------------------
@@ -298,7 +332,8 @@ def _product(
     activation: Activation = NO_ACTIVATION,
 ) -> Tensor:
     """activation(rows @ weight.T + bias); both may be transposed views."""
-    return torch.ops.mkldnn._linear_pointwise(rows, weight, bias, *activation, "")
+    result: Tensor = torch.ops.mkldnn._linear_pointwise(rows, weight, bias, *activation, "")
+    return result
 
 
 def _convolution(
@@ -309,7 +344,10 @@ def _convolution(
     activation: Activation = NO_ACTIVATION,
 ) -> Tensor:
     shape = (layer.padding, layer.stride, layer.dilation, layer.groups)
-    return torch.ops.mkldnn._convolution_pointwise(values, weight, bias, *shape, *activation, "")
+    result: Tensor = torch.ops.mkldnn._convolution_pointwise(
+        values, weight, bias, *shape, *activation, ""
+    )
+    return result
 
 
 def _convolution_backward(
@@ -323,7 +361,7 @@ def _convolution_backward(
 
 
 def _channels_last(values: Tensor) -> Tensor:
-    """Channels last in memory and in the strides, which torch leaves open for a single channel."""
+    """Channels last in memory and in the strides, which torch does not fix for one channel."""
     _, channels, height, width = values.shape
     strides = (channels * height * width, 1, channels * width, channels)
     return values.contiguous(memory_format=torch.channels_last).as_strided(values.shape, strides)

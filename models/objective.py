@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True)
 class Code:
-    """What the encoder says of a batch; `kl` is per latent, averaged over the batch."""
+    """The encoder's output for a batch; `kl` is per latent, averaged over the batch."""
 
     mean: Tensor
     logvar: Tensor
@@ -20,7 +20,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Penalty:
-    """`regulariser` joins the VAE's loss; `adversary` is what a second optimiser minimises."""
+    """`regulariser` is added to the VAE's loss; a second optimiser minimises `adversary`."""
 
     regulariser: Tensor
     adversary: Tensor | None = None
@@ -29,17 +29,15 @@ class Penalty:
 class Objective(nn.Module):
     """Base of all objectives. A subclass has its own file and a line in `models.METHODS`."""
 
-    fast = True  # whether layers of its own are computed as models/fast.py does
-
     def __init__(self, strength: float, latents: int) -> None:
         super().__init__()
         self.strength, self.latents = strength, latents
 
     def penalty(self, code: Code, step: int, generator: torch.Generator) -> Penalty:
-        raise TypeError(f"{type(self).__name__} must say what it adds to the reconstruction loss")
+        raise TypeError(f"{type(self).__name__} must define penalty(), which is added to the loss")
 
     def adversary_optimiser(self) -> torch.optim.Optimizer | None:
-        """The optimiser of the objective's own network, if it has one."""
+        """The optimiser of the objective's network, if it has one."""
         return None
 
 

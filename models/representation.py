@@ -1,4 +1,7 @@
-"""What a trained model says of images: posteriors, unsupervised quantities, pictures."""
+"""What a trained model computes from images: posteriors, quantities without labels, and pictures.
+
+The pictures, PNGs of traversals and reconstructions, are drawn here because they need the decoder.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +81,7 @@ def reconstruction_losses(vae: VAE, images: Floats, codes: Floats) -> NDArray[np
 def traversal(
     vae: VAE, start: Floats, kl: Floats, informative_kl: float
 ) -> tuple[list[int], bytes]:
-    """A PNG whose rows move one latent from -2 to 2, by falling KL; uninformative ones greyed."""
+    """A PNG in which each row moves one latent from -2 to 2; returns also the latents' order."""
     order, pictures = traversed(vae, start, kl, TRAVERSAL, informative_kl)
     return order, grid_png(pictures)
 
@@ -87,9 +90,9 @@ def traversal(
 def traversed(
     vae: VAE, start: Floats, kl: Floats, values: Floats, informative_kl: float
 ) -> tuple[list[int], NDArray[np.float32]]:
-    """The latents by falling KL, and pictures (latents, values, channels, 64, 64) of each moving.
+    """The latents by decreasing KL, and pictures (latents, values, channels, 64, 64) of each.
 
-    Latents whose KL is at most `informative_kl` are greyed.
+    The pictures of latents whose KL is at most `informative_kl` are pale.
     """
     order = [int(i) for i in np.argsort(-kl, kind="stable")]
     codes = np.tile(start, (len(order), len(values), 1))
@@ -107,7 +110,7 @@ def traversed(
 
 @torch.inference_mode()
 def reconstructions(vae: VAE, images: Floats, mean: Floats) -> bytes:
-    """A PNG with images above their reconstructions from the posterior mean."""
+    """A PNG of images and, below, their reconstructions from the posterior mean."""
     device = next(vae.parameters()).device
     decoded = torch.sigmoid(vae.decoder(torch.from_numpy(mean).to(device))).cpu().numpy()
     return grid_png(np.stack([images, decoded]))

@@ -1,8 +1,11 @@
 """Training of one model: a Lightning module whose one step is many optimiser steps.
 
-The Trainer sees chunks of optimiser steps, so that its own cost vanishes. Batches and noise are
-functions of the step number, drawn on the CPU whatever the device: a model that goes on from a
-checkpoint sees what it would have seen.
+- Lightning's Trainer chooses the device, moves the module there, switches torch to deterministic
+  algorithms and calls `training_step` in a loop. It does nothing else: optimisers, the curve of
+  losses and checkpoints are the module's.
+- The Trainer sees chunks of optimiser steps, so that its cost per step is negligible.
+- Batches and noise are functions of the step number, drawn on the CPU for every device: a model
+  that resumes from a checkpoint sees the same ones as without an interruption.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from models.architecture import VAE, initialise
+from models.fast import with_fast
 from models.objective import Code, Objective, gaussian_kl
 from models.recipe import Recipe
 
@@ -40,8 +44,8 @@ class Diverged(ArithmeticError):
     """A loss that is not finite ends the model."""
 
 
-class Training(pl.LightningModule):
-    """One VAE and its objective on their way from the first step to the last."""
+class TrainingModule(pl.LightningModule):
+    """One VAE and its objective, trained from the first step to the last."""
 
     def __init__(
         self,
@@ -50,20 +54,20 @@ class Training(pl.LightningModule):
         recipe: Recipe,
         batch: Callable[[int], Tensor],
         noise: Callable[[int], torch.Generator],
-        after_chunk: Callable[[Training], None] = lambda training: None,
+        after_chunk: Callable[[TrainingModule], None] = lambda module: None,
         log_every: int = 1000,
     ) -> None:
         super().__init__()
         self.automatic_optimization = False
-        self.vae, self.objective = vae.to(memory_format=torch.channels_last), objective
+        self.vae: VAE = vae.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.objective = with_fast(objective, vae.fast)
         self.recipe, self.batch, self.noise = recipe, batch, noise
         self.after_chunk = after_chunk
         self.log_every = log_every
         self.precision = PRECISIONS[recipe.precision]
-        objective.fast = vae.fast
         self.curve: list[CurvePoint] = []
-        self.done = 0
-        self.seconds = 0.0  # spent by earlier attempts, for whoever keeps the time
+        self.done = 0  # steps
+        self.seconds = 0.0  # that earlier attempts took; the caller measures them
         self.vae_optimiser = torch.optim.Adam(
             vae.parameters(),
             lr=recipe.learning_rate,
@@ -78,16 +82,16 @@ class Training(pl.LightningModule):
         initialise(self.objective, generator)
 
     def configure_optimizers(self) -> None:
-        """None: the module steps its own optimisers, which outlive the Trainer."""
+        """None: the module calls its own optimisers, which exist longer than the Trainer."""
 
     def on_train_start(self) -> None:
-        """Optimisers restored from a checkpoint follow the weights to their device."""
+        """Move the state of optimisers from a checkpoint to the device of the weights."""
         for optimiser in (self.vae_optimiser, self.adversary_optimiser):
             if optimiser:
                 optimiser.load_state_dict(optimiser.state_dict())
 
     def train_dataloader(self) -> range:
-        """The first step of every chunk, from where the module stands to the end."""
+        """The first step of every chunk that is not done."""
         return range(self.done, self.recipe.steps, CHUNK)
 
     def training_step(self, first: int, index: int) -> None:
@@ -99,7 +103,7 @@ class Training(pl.LightningModule):
         self.after_chunk(self)
 
     def optimise(self, step: int) -> tuple[Tensor, Tensor, Tensor]:
-        """One optimiser step; returns loss, reconstruction and KL without waiting for them."""
+        """One optimiser step; returns loss, reconstruction and KL, still on the device."""
         images, generator = self.batch(step).to(self.device), self.noise(step)
         with self._networks_precision():
             code = encode(self.vae, images, generator)
@@ -108,18 +112,18 @@ class Training(pl.LightningModule):
         penalty = self.objective.penalty(code, step, generator)
         loss = reconstruction + penalty.regulariser
         self.vae_optimiser.zero_grad()
-        loss.backward(  # type: ignore[no-untyped-call]
+        loss.backward(
             inputs=list(self.vae.parameters()), retain_graph=penalty.adversary is not None
         )
         if penalty.adversary is not None and self.adversary_optimiser is not None:
             self.adversary_optimiser.zero_grad()
-            penalty.adversary.backward(inputs=list(self.objective.parameters()))  # type: ignore[no-untyped-call]
+            penalty.adversary.backward(inputs=list(self.objective.parameters()))
             self.adversary_optimiser.step()
         self.vae_optimiser.step()
         return loss.detach(), reconstruction.detach(), code.kl.detach().sum()
 
     def _networks_precision(self) -> torch.autocast:
-        """In bfloat16 the VAE's layers round; loss, objective, sampling and optimiser never do."""
+        """In bfloat16 only the VAE's layers round: not loss, objective, sampling or optimiser."""
         lower = self.precision != torch.float32
         return torch.autocast(self.device.type, self.precision if lower else None, enabled=lower)
 
@@ -136,7 +140,7 @@ class Training(pl.LightningModule):
     # checkpoints ---------------------------------------------------------------------------
 
     def checkpoint(self) -> bytes:
-        """All that the rest of the training depends on; streams follow from the step number."""
+        """All that the remaining steps depend on; streams follow from the step number."""
         file = io.BytesIO()
         torch.save(
             {
@@ -181,8 +185,8 @@ def bernoulli_loss(logits: Tensor, images: Tensor) -> Tensor:
     return total / len(images)
 
 
-def fit(training: Training, on_gpu: bool = False) -> None:
-    """Run what is left of the training."""
+def fit(module: TrainingModule, on_gpu: bool = False) -> None:
+    """Run the remaining steps of the training."""
     logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
     with warnings.catch_warnings(), _deterministic():
         warnings.simplefilter("ignore")
@@ -193,12 +197,12 @@ def fit(training: Training, on_gpu: bool = False) -> None:
             barebones=True,
             deterministic=True,
         )
-        trainer.fit(training)
+        trainer.fit(module)
 
 
 @contextmanager
 def _deterministic() -> Iterator[None]:
-    """The Trainer's deterministic=True while this lasts: it would leave the switch on for good."""
+    """Restores torch's switch afterwards: the Trainer's deterministic=True would leave it on."""
     before = torch.are_deterministic_algorithms_enabled()
     warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
     try:

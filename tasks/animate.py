@@ -1,4 +1,4 @@
-"""A model's traversal as a picture that moves."""
+"""A model's traversal as an animated picture."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from models.representation import traversed
 from tasks.study.model import Model
 from tasks.weights import load_model
 
-FRAMES = 16  # from one end to the other; the way back shows them again
+FRAMES = 16  # from -2 to 2; the way back repeats them
 ACROSS = 5  # latents in a row
 
 
 def animated_traversal(store: Store, model_id: str, kl: Sequence[float]) -> bytes:
-    """A GIF in which every latent moves from -2 to 2 and back, by falling KL, five in a row."""
+    """A GIF in which every latent moves from -2 to 2 and back, by decreasing KL, five in a row."""
     identity = store.read_json("models", model_id, "model.json")
     identity.pop("channels")
     vae = load_model(Model(**identity), store)

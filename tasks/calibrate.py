@@ -1,7 +1,7 @@
 """Time a few training steps and encoded images on one core: `python -m tasks.calibrate NETWORK...`.
 
-A network is "method channels architecture latents". Prints JSON; random pixels cost what real
-ones do.
+A network is "method channels architecture latents". Prints JSON; random pixels take as long as
+real ones.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import models
 from models.architecture import VAE
 from models.recipe import Recipe
 from models.representation import encode
-from models.training import Training
+from models.training import TrainingModule
 
 BATCH, STEPS, WARM_UP = 64, 8, 3
 
@@ -28,12 +28,12 @@ def measure(network: str) -> dict[str, float]:
     generator = torch.Generator().manual_seed(0)
     images = torch.rand(BATCH, int(channels), 64, 64, generator=generator)
     images = images.contiguous(memory_format=torch.channels_last)
-    training = Training(
+    training = TrainingModule(
         VAE(int(channels), int(latents), architecture),
         models.build_objective(method, 1.0, int(latents)),
         Recipe(steps=STEPS),
-        lambda step: images,
-        lambda step: generator,
+        batch=lambda step: images,
+        noise=lambda step: generator,
     )
     training.initialise(generator)
     steps = []

@@ -22,7 +22,7 @@ SHEET = (6, 10)  # rows and columns of a contact sheet
 
 
 def read_rows(path: Path, data_set: DataSet) -> Factors:
-    """Rows of factor values, from an .npy file of them or of places in the grid's order."""
+    """Rows of factor values, from an .npy file that holds them, or places in the grid's order."""
     try:
         rows: NDArray[Any] = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
@@ -32,17 +32,17 @@ def read_rows(path: Path, data_set: DataSet) -> Factors:
         found = f"{path} ({rows.dtype}, shape {rows.shape})"
         raise WrongInput("--rows", found, f"whole numbers, shape (n, {len(sizes)}) or (n,)")
     if rows.ndim == 1:
-        _within("--rows", rows, math.prod(sizes))
+        _check_range("--rows", rows, math.prod(sizes))
         rows = np.stack(np.unravel_index(rows, sizes), axis=1)
     if rows.shape[1] != len(sizes):
         accepted = f"{len(sizes)} columns: {', '.join(data_set.factor_names)}"
         raise WrongInput("--rows", f"{rows.shape[1]} columns", accepted)
     for name, column, size in zip(data_set.factor_names, rows.T, sizes, strict=True):
-        _within(f"--rows, {name}", column, size)
+        _check_range(f"--rows, {name}", column, size)
     return rows.astype(np.int64)
 
 
-def _within(field: str, values: NDArray[Any], size: int) -> None:
+def _check_range(field: str, values: NDArray[Any], size: int) -> None:
     wrong = np.flatnonzero((values < 0) | (values >= size))
     if wrong.size:
         found = f"{values[wrong[0]]} in row {wrong[0]}"

@@ -20,7 +20,7 @@ from infra.store import Store
 from metrics import INFORMATIVE_KL
 from models.architecture import VAE
 from models.representation import encode, reconstructions, traversal, unsupervised
-from models.training import CurvePoint, Diverged, Training, fit
+from models.training import CurvePoint, Diverged, TrainingModule, fit
 from tasks.checkpoints import Checkpoints
 from tasks.data_sets import load, probe_images
 from tasks.log import model_log
@@ -65,7 +65,7 @@ class _Attempt:
         self.checkpoints, self.log = Checkpoints(store, model.id), model_log(store, model.id)
         self.began = self.saved_at = time.perf_counter()
         self.saved_step = 0
-        self.training: Training | None = None
+        self.training: TrainingModule | None = None
 
     def run(self) -> None:
         data_set = load(self.choice)
@@ -74,7 +74,7 @@ class _Attempt:
         fit(training, on_gpu=_has_gpu(self.study))
         self._write(training.vae.eval(), training, data_set.channels)
 
-    def _write(self, vae: VAE, training: Training, channels: int) -> None:
+    def _write(self, vae: VAE, training: TrainingModule, channels: int) -> None:
         """Write a trained model's files and rows; its row in `models` last."""
         model, store = self.model, self.store
         images = probe_images(self.choice, self.study.probe)
@@ -107,7 +107,7 @@ class _Attempt:
             kl_per_latent=[kl.tolist()],
         )
 
-    def _training(self, data_set: DataSet) -> Training:
+    def _training(self, data_set: DataSet) -> TrainingModule:
         model, settings = self.model, self.study.training
 
         def batch(step: int) -> torch.Tensor:
@@ -116,7 +116,7 @@ class _Attempt:
             images = torch.from_numpy(data_set.images(factors, draws))
             return images.contiguous(memory_format=torch.channels_last)
 
-        training = Training(
+        training = TrainingModule(
             VAE(data_set.channels, model.latents, model.architecture, settings.fast),
             models.build_objective(model.method, model.strength, model.latents),
             model.recipe,
@@ -128,7 +128,7 @@ class _Attempt:
         training.initialise(_torch_stream(model.id, "init"))
         return training
 
-    def _resumed(self, data_set: DataSet) -> Training:
+    def _resumed(self, data_set: DataSet) -> TrainingModule:
         for checkpoint in self.checkpoints.whole():
             training = self._training(data_set)
             with suppress(Exception):  # of other versions or another model: its steps are lost
@@ -137,7 +137,7 @@ class _Attempt:
                 return training
         return self._training(data_set)
 
-    def _checkpoint_if_due(self, training: Training) -> None:
+    def _checkpoint_if_due(self, training: TrainingModule) -> None:
         now, settings = time.perf_counter(), self.study.training
         steps = training.done - self.saved_step
         due = settings.checkpoint_steps is not None and steps >= settings.checkpoint_steps

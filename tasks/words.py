@@ -12,7 +12,7 @@ MISSING = "–"
 
 SOURCES = {
     "official": "the authors' own file",
-    "redrawn": "drawn anew by the authors' recipe",
+    "redrawn": "drawn again by the authors' recipe",
     "look-alike": "drawn to resemble the original: its numbers are not the papers' numbers",
     "user": "your own data",
 }

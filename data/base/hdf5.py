@@ -33,7 +33,7 @@ def stored(file: Any, name: str) -> Any:
     if array.shape is None:
         raise ValueError(f"{name} without any values")
     if array.chunks and math.prod(array.chunks) * array.dtype.itemsize > LARGEST_CHUNK:
-        raise ValueError(f"chunks {array.chunks}, at most {LARGEST_CHUNK} bytes are accepted")
+        raise ValueError(f"chunks {array.chunks} of more than {LARGEST_CHUNK} bytes")
     claimed, size = math.prod(array.shape) * array.dtype.itemsize, array.id.get_storage_size()
     if claimed > MOST_PACKED * size:
         raise ValueError(f"{size} bytes for {array.shape} {array.dtype}, which takes {claimed}")

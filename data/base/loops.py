@@ -1,4 +1,4 @@
-"""Compiled loops over pixels: gather pictures, and put sprites on backgrounds."""
+"""Compiled loops over pixels: copy pictures out of an array, and put sprites on backgrounds."""
 
 import numba
 import numpy as np
@@ -37,9 +37,9 @@ def invert_patches(
 def gather(
     pixels: NDArray[np.uint8], places: NDArray[np.intp], images: NDArray[np.float32]
 ) -> None:
-    """images[i] = pixels[places[i]] / 255, in float32 throughout, so that it fills whole registers.
+    """images[i] = pixels[places[i]] / 255; all in float32, which fills whole registers.
 
-    The caller has made sure of the places: nothing is checked here.
+    The caller must check the places: nothing is checked here.
     """
     for i in range(places.size):
         picture, image = pixels[places[i]], images[i]

@@ -1,4 +1,4 @@
-"""One picture of any size and mode, as the 64x64 pixels that models see."""
+"""One picture of any size and mode, as the 64x64 pixels that models get."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
-from typing import IO, TYPE_CHECKING, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from data.base.pixels import SIDE, Pixels
 from data.base.reading import reading
@@ -33,7 +34,7 @@ NOT_PICTURES = {"BUFR", "EPS", "GRIB", "HDF5", "MPEG", "WMF"}
 
 @dataclass(frozen=True)
 class Pictures:
-    """Pictures that are known but not yet read: `blocks` gives (some, channels, 64, 64) each."""
+    """Pictures that are not read yet: `blocks` gives (some, channels, 64, 64) each."""
 
     count: int
     channels: int
@@ -41,11 +42,11 @@ class Pictures:
 
 
 def in_blocks(items: Iterable[Item], draw: Callable[[Item], Pixels]) -> Iterator[Pixels]:
-    """`draw` of all items in their order, by several threads: Pillow lets go of the lock."""
+    """`draw` of all items in their order, by several threads: Pillow releases Python's lock."""
     remaining = iter(items)
     with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as threads:
-        while some := list(islice(remaining, AT_ONCE)):
-            yield np.stack(list(threads.map(draw, some)))
+        while block := list(islice(remaining, AT_ONCE)):
+            yield np.stack(list(threads.map(draw, block)))
 
 
 @cache
@@ -60,7 +61,7 @@ def formats() -> tuple[list[str], dict[str, str]]:
 
 @contextmanager
 def opened(source: Path | IO[bytes], field: str, name: str) -> Iterator[Image.Image]:
-    """The picture, of which nothing but the header has been read; mistakes inside name it."""
+    """The picture, of which only the header has been read; errors inside name it."""
     from PIL import Image, UnidentifiedImageError
 
     limit = Image.MAX_IMAGE_PIXELS or float("inf")
@@ -97,7 +98,7 @@ def middle_square(image: Image.Image) -> Image.Image:
 
 
 def resized(image: Image.Image) -> Pixels:
-    """A square L or RGB picture as (channels, 64, 64); one of that size is kept as it is."""
+    """A square L or RGB picture as (channels, 64, 64); one of that size is not changed."""
     from PIL import Image
 
     if image.size != (SIDE, SIDE):
@@ -118,7 +119,7 @@ def eight_bit(image: Image.Image) -> Image.Image:
     return Image.merge(mode, [ImageChops.multiply(band, alpha) for band in bands])
 
 
-def _from_deep_grey(values: np.ndarray) -> Pixels:
+def _from_deep_grey(values: NDArray[Any]) -> Pixels:
     """16 bits rounded to 8; 32-bit whole numbers must fit 16 bits, real ones lie in [0, 1]."""
     if values.dtype.kind == "f":
         if not ((values >= 0) & (values <= 1)).all():

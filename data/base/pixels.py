@@ -1,8 +1,8 @@
 """The pictures of a data set in one file, which the processes of a machine map and share.
 
-The file holds the bytes of an array of 8-bit numbers, first axis pictures, then a checksum of 8
-bytes. A file of up to a gibibyte is checked whenever it is opened (a few dozen milliseconds); a
-larger one is checked by `tolstoy data check` alone, as reading all of it takes too long.
+The file holds the bytes of an array of 8-bit numbers, whose first axis is pictures, then a checksum
+of 8 bytes. A file of up to a gibibyte is checked whenever it is opened (tens of milliseconds); a
+larger one is checked only by `tolstoy data check`, as reading all of it takes too long.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from data.base import cache as data_cache
 from data.base.protocol import Images
 
 Pixels = NDArray[np.uint8]
-Progress = Callable[[float], None]  # told the fraction that is done
+Progress = Callable[[float], None]  # called with the fraction that is done
 
 SIDE = 64
 BLOCK = 2**16  # bytes that are summed before their sum is weighted with the block's number
@@ -46,7 +46,7 @@ def mapped(file: Path, shape: tuple[int, ...]) -> Pixels:
 
 
 def seems_whole(file: Path, shape: tuple[int, ...]) -> bool:
-    """Whether the size is right, and the checksum where it is cheap."""
+    """Whether the size is right, and for small files the checksum."""
     size = math.prod(shape)
     if not file.is_file() or file.stat().st_size != size + 8:
         return False
@@ -54,7 +54,7 @@ def seems_whole(file: Path, shape: tuple[int, ...]) -> bool:
 
 
 def is_whole(file: Path) -> bool:
-    """Whether the checksum fits the content."""
+    """Whether the checksum is that of the content."""
     size = file.stat().st_size - 8
     if size <= 0:
         return False
@@ -71,19 +71,19 @@ def _write(
     sum_, size = _Sum(), math.prod(shape)
     for block in blocks:
         if block.dtype != np.uint8 or block.shape[1:] != shape[1:]:
-            raise ValueError(f"block: found {block.dtype} {block.shape}; uint8 {shape} is accepted")
+            raise ValueError(f"block: found {block.dtype} {block.shape}; accepted: uint8 {shape}")
         flat = np.ascontiguousarray(block).reshape(-1)
         sum_.add(flat)
         file.write(flat.data)
         if progress:
             progress(sum_.bytes / size)
     if sum_.bytes != size:
-        raise ValueError(f"blocks: found {sum_.bytes} bytes; {size} are accepted")
+        raise ValueError(f"blocks: found {sum_.bytes} bytes; accepted: {size}")
     file.write(sum_.digest())
 
 
 class _Sum:
-    """A checksum at the speed of memory: weighted sums of 64-bit words, modulo 2**64."""
+    """A checksum as fast as memory: weighted sums of 64-bit words, modulo 2**64."""
 
     def __init__(self) -> None:
         self.bytes = 0
@@ -124,7 +124,7 @@ class _Sum:
 
 def as_floats(pixels: Pixels, places: NDArray[np.intp]) -> Images:
     """The pictures at these places, from 0 to 1. `pixels` is (pictures, channels, 64, 64)."""
-    from data.base.loops import gather  # compiling takes a moment that only training needs
+    from data.base.loops import gather  # compiling is slow, and only training needs it
 
     images = np.empty((len(places), *pixels.shape[1:]), np.float32)
     gather(pixels.reshape(len(pixels), -1), places, images.reshape(len(places), -1))

@@ -1,9 +1,8 @@
 """Exact scan conversion of polygons whose vertices are whole 1/256ths of a pixel.
 
-Graphics cards place vertices on such a grid before they fill, so integers decide every pixel
-without a rounding error. A pixel is on when its centre is inside (even-odd rule). A centre that
-lies on an edge belongs to a left or a bottom edge, not to a right or a top one (y grows
-downwards).
+Graphics cards round vertices to such a grid before they fill, so integers decide every pixel
+without a rounding error. A pixel is on when its centre is inside (even-odd rule). A centre on a
+left or a bottom edge is inside, one on a right or a top edge is outside (y grows downwards).
 """
 
 import numba
@@ -22,7 +21,7 @@ def fill_grid(x: NDArray[np.int64], y: NDArray[np.int64], rows: NDArray[np.uint6
     """Draw one outline at every position of a grid.
 
     `x` (columns, vertices) and `y` (rows, vertices) are the outline's coordinates in 1/256 pixel
-    at every place along one axis; `rows` (columns, rows, 64), zeroed, receives the pictures.
+    at every place along one axis; `rows` (columns, rows, 64), zeroed, is filled.
     """
     for i in range(x.shape[0]):
         for j in range(y.shape[0]):

@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 
 Source = Literal["redrawn", "official", "look-alike", "user"]
 SOURCES: tuple[Source, ...] = get_args(Source)
-Factors = NDArray[np.int64]  # (images, factors): the position of each value on its factor's scale
+Factors = NDArray[np.int64]  # (images, factors): positions among the sorted values of a factor
 Places = NDArray[np.intp]  # (images,): numbers of pictures
 Images = NDArray[np.float32]  # (images, channels, 64, 64) in [0, 1], contiguous
 
 
 @dataclass(frozen=True)
 class Description:
-    """What can be said of a data set without loading it.
+    """What is known of a data set without loading it.
 
-    `content` is a hash of what neither name nor source determine, such as a user's own pictures;
-    `pictures` is how many there are, if not every image is drawn afresh.
+    `content` is a hash of pictures that name and source do not determine, such as a user's own;
+    `pictures` is how many there are, or None if every image is new.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Description:
 
 
 class DataSet(Protocol):
-    """A description that can also show images; all models, metrics and reports see only this."""
+    """A description that can also give images; models, metrics and reports use only this."""
 
     @property
     def name(self) -> str: ...
@@ -55,9 +55,10 @@ class DataSet(Protocol):
     def sample_groups(
         self, count: int, size: int, stream: np.random.Generator
     ) -> tuple[Factors, Factors]:
-        """Points (count, size, factors) whose groups share one factor's value, and which (count,).
+        """Points (count, size, factors) in groups that share one factor's value; that factor.
 
-        The factor is uniform, its value as frequent as in `sample`, the rest drawn given both.
+        The factor, (count,), is uniform, its value as frequent as in `sample`, and the other
+        factors are drawn given both.
         """
         ...
 
@@ -66,38 +67,39 @@ class DataSet(Protocol):
     ) -> tuple[Factors, Factors, Factors]:
         """Two points per pair, (count, size, factors) each, that share one factor's value.
 
-        Which factor, (count,), is uniform and holds for a set; the value changes with the pair.
+        The factor, (count,), is uniform and the same for a whole set; the value is new for each
+        pair. The third array is the factor.
         """
         ...
 
     def sample_variations(
         self, count: int, size: int, stream: np.random.Generator
     ) -> tuple[Factors, Factors]:
-        """Points (count, size, factors) whose groups share all values but one factor's, and which.
+        """Points (count, size, factors) in groups that differ in one factor only; that factor.
 
         The shared values are as frequent as in `sample`, the factor is uniform.
         """
         ...
 
     def sample_interventions(self, count: int, stream: np.random.Generator) -> list[Factors]:
-        """Per factor, `count` points under each of its values: (values, count, factors).
+        """Per factor, `count` points with each of its values: (values, count, factors).
 
-        Value by value, the points are the same but for that factor; as frequent as in `sample`
-        where every value of it can be had.
+        The points differ in that factor only. They are as frequent as in `sample` among those
+        that exist with every value of it.
         """
         ...
 
     def images(self, factors: Factors, stream: np.random.Generator) -> Images:
-        """One image per row of `factors`; what the factors leave open is drawn from `stream`."""
+        """One image per row of `factors`; what they do not determine is drawn from `stream`."""
         ...
 
 
 class Finite(ABC):
-    """A data set of a limited number of pictures, so that each needs to be encoded only once."""
+    """A data set with a limited number of pictures, so that each is encoded only once."""
 
     @abstractmethod
     def places(self, factors: Factors, stream: np.random.Generator) -> Places:
-        """One picture per row of `factors`; if several show it, drawn from `stream`."""
+        """The number of a picture per row of `factors`; if there are several, a random one."""
 
     @abstractmethod
     def show(self, places: Places) -> Images:
@@ -150,7 +152,7 @@ class Grid(Description):
         ]
 
     def order(self, factors: Factors) -> Places:
-        """Where these points stand in the grid's order, last factor fastest."""
+        """The places of these points in the grid's order, last factor fastest."""
         places: Places = np.ravel_multi_index(tuple(factors.T), self.factor_sizes)
         return places
 
@@ -167,6 +169,6 @@ def sample_factors(sizes: tuple[int, ...], count: int, stream: np.random.Generat
 
 def set_to_each(points: Factors, factor: int, size: int) -> Factors:
     """The points with one factor at each of its values, nothing else changed: (size, ...points)."""
-    shown = np.repeat(points[None], size, axis=0)
-    shown[..., factor] = np.arange(size)[:, None]
-    return shown
+    repeated = np.repeat(points[None], size, axis=0)
+    repeated[..., factor] = np.arange(size)[:, None]
+    return repeated

@@ -1,4 +1,4 @@
-"""How reading a user's file fails: with one line that names the file."""
+"""Errors in a user's file, on one line that names the file."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from infra.errors import WrongInput
 
 @contextmanager
 def reading(field: str, name: str, accepted: str) -> Iterator[None]:
-    """Whatever goes wrong with a user's file is one line that names it.
+    """Every error inside becomes a WrongInput that names the file.
 
-    The readers of formats raise what they like at damaged files, and an OSError that leaves
-    here would pass for one of the cache's disk.
+    The readers of formats raise errors of many types at damaged files, and an OSError would be
+    reported as one of the cache's disk (data.base.cache).
     """
     try:
         yield
     except (WrongInput, MemoryError):
         raise
     except Exception as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        found = f"{shown(name)}, which cannot be read ({why or type(error).__name__})"
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        found = f"{printable(name)}, which cannot be read ({reason or type(error).__name__})"
         raise WrongInput(field, found, accepted) from error
 
 
-def shown(name: str | os.PathLike[str]) -> str:
-    """A file's name that can be printed, also where it is no valid text."""
+def printable(name: str | os.PathLike[str]) -> str:
+    """A file's name that can be printed, even if it is not valid text."""
     return os.fsencode(name).decode(errors="replace")

@@ -1,4 +1,4 @@
-"""A data set whose pictures all stand in one array, in the order of its grid."""
+"""A data set with all pictures in one array, in the order of its grid."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ class StoredGrid(Finite, Grid):
     pixels: Pixels
 
     def places(self, factors: Factors, stream: np.random.Generator) -> Places:
-        """Nothing is left to the stream."""
+        """The factors determine the picture: the stream is not used."""
         return self.order(factors)
 
     def show(self, places: Places) -> Images:

@@ -1,7 +1,7 @@
-"""Cars of wedges and wheels: a form has two dozen numbers, a kind of car sets most of them.
+"""Cars made of wedges and wheels: a form is two dozen numbers, most of them set by a kind of car.
 
-Lengths are fractions of the car's length. x points to the front, whose end is at 0.5; places
-along the car count from there towards the rear. z is the height above the road.
+Lengths are fractions of the car's length. x points to the front, which ends at 0.5; places along
+the car are measured from there to the rear. z is the height above the road.
 """
 
 from collections.abc import Iterator
@@ -83,11 +83,11 @@ KINDS = {
     ),
 }  # fmt: skip
 
-SPREAD = 0.055  # how far the numbers of single cars stray from their kind's, relatively
+SPREAD = 0.055  # relative deviation of a car's numbers from those of its kind
 
 
 def varied(form: Form, stream: np.random.Generator) -> Form:
-    """A single car of a kind: every length is a few percent off."""
+    """A single car of a kind: every length differs by a few percent."""
     changed: dict[str, Any] = {
         field.name: getattr(form, field.name) * float(np.exp(SPREAD * stream.uniform(-1.5, 1.5)))
         for field in fields(form)
@@ -176,7 +176,7 @@ def _cabin(form: Form) -> Iterator[Solid]:
 
 
 def _wheels(form: Form) -> Iterator[Solid]:
-    """Wheels in dark arches, under wings that stand out where the bonnet is low."""
+    """Wheels in dark arches, under wings that are visible where the bonnet is low."""
     r = form.wheel
     for place in (form.front_axle, form.rear_axle):
         for side in (-1, 1):

@@ -1,7 +1,7 @@
 """A look-alike of Cars3D (Reed et al., 2015): 183 cars, 24 azimuths, 4 elevations, on white.
 
-Like the real pictures these show every car with the same length, from so far away that there is
-no perspective, lit from beside the camera and without a ground.
+As in the real pictures every car has the same length, the camera is so far away that there is no
+perspective, the light comes from beside the camera, and there is no ground.
 """
 
 from collections.abc import Iterator
@@ -20,11 +20,11 @@ CARS = 183
 SIDE = 64
 SAMPLES = 2  # per pixel and axis
 
-DISTANCE = 60.0  # of the camera, in lengths of a car: as good as parallel rays
+DISTANCE = 60.0  # of the camera, in lengths of a car: rays are nearly parallel
 REACH = 0.568  # half the picture's width: a car takes 56 pixels
-MIDDLE = (0.0, 0.0, 0.15)  # what the camera looks at
+MIDDLE = (0.0, 0.0, 0.15)  # of the picture
 
-# How many cars there are of each kind, and what colours they come in.
+# The number of cars of each kind, and their colours.
 KINDS = {
     "saloon": 42, "hatchback": 30, "estate": 14, "van": 6, "people carrier": 14, "off-roader": 22,
     "pick-up": 6, "sports car": 24, "racer": 9, "roadster": 8, "limousine": 4, "beetle": 4,
@@ -34,7 +34,7 @@ COLOURS = np.array([
     (170, 22, 26), (125, 12, 20), (22, 84, 170), (86, 170, 220), (200, 168, 20), (214, 106, 22),
     (34, 110, 40), (84, 92, 60), (150, 146, 100), (196, 160, 84), (120, 40, 190), (226, 124, 124),
 ])  # fmt: skip
-OFTEN = np.array([14, 14, 9, 11, 9, 6, 9, 5, 6, 4, 4, 3, 4, 3, 3, 2, 1, 1])  # a colour's weight
+COLOUR_WEIGHTS = np.array([14, 14, 9, 11, 9, 6, 9, 5, 6, 4, 4, 3, 4, 3, 3, 2, 1, 1])
 
 
 def draw() -> Iterator[NDArray[np.uint8]]:
@@ -70,13 +70,13 @@ class Car(NamedTuple):
 def _car(number: int) -> Car:
     stream = np.random.default_rng([CARS, number])
     kinds = np.repeat(list(KINDS), list(KINDS.values()))
-    # 50 and 183 have no common factor: every kind gets its number of cars, well mixed
+    # 50 and 183 have no common factor: every kind gets its number of cars, in mixed order
     form = cars.varied(cars.KINDS[kinds[50 * number % CARS]], stream)
-    body = COLOURS[stream.choice(len(COLOURS), p=OFTEN / OFTEN.sum())]
+    body = COLOURS[stream.choice(len(COLOURS), p=COLOUR_WEIGHTS / COLOUR_WEIGHTS.sum())]
     body = body + stream.uniform(-16, 16) + stream.uniform(-5, 5, 3)
     pale_glass = stream.random() < 0.25
     glass = stream.uniform((140, 175, 185), (180, 205, 215)) if pale_glass else [28, 30, 34]
     rim = 3 * [stream.choice([235, 210, 170, 90])]
     tyre, lamp, tail, trim, plate = [24] * 3, [235, 235, 215], [190, 20, 15], [30] * 3, [200] * 3
-    colours = np.array([body, glass, tyre, lamp, tail, trim, plate, rim])  # as the paints count
+    colours = np.array([body, glass, tyre, lamp, tail, trim, plate, rim])
     return Car(scene(cars.car(form)), np.clip(colours, 0, 255).astype(np.float64), form.pillar)

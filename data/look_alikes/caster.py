@@ -1,7 +1,7 @@
-"""A small ray caster: which solid does each sample of a picture show, how far away, which side up.
+"""A small ray caster: for each sample of a picture the solid that it shows, depth and normal.
 
-Solid by solid, rays are cast only through the rectangle of the picture that the solid can cover,
-and the nearest hit stays. A lamp is a camera too: what it does not see lies in shadow.
+For each solid, rays are cast only through the rectangle of the picture that it can cover, and the
+nearest hit is kept. A lamp is treated as a camera: what it does not see is in shadow.
 """
 
 import math
@@ -30,7 +30,7 @@ class Hits(NamedTuple):
 
 
 def no_hits(side: int) -> Hits:
-    """StorageWait for the hits of one picture after the other."""
+    """Memory for the hits of a picture, which can be used again for the next one."""
     square = (side, side)
     return Hits(
         np.full(square, MISS),
@@ -49,7 +49,7 @@ def cast(scene: Scene, camera: Array, hits: Hits) -> None:
     for solid in range(scene.kinds.size):
         kind, inverse = scene.kinds[solid], scene.inverses[solid]
         first, second = scene.shapes[solid, 0], scene.shapes[solid, 1]
-        # the camera in the solid's own frame: one multiplication here instead of one per ray
+        # the camera in the solid's frame: one multiplication here instead of one per ray
         eye = times(inverse, camera[0] - scene.frames[solid, :, 3])
         right = times(inverse, camera[1])
         up = times(inverse, camera[2])
@@ -66,7 +66,7 @@ def cast(scene: Scene, camera: Array, hits: Hits) -> None:
                 if depth < depths[row, column]:
                     depths[row, column] = depth
                     solids[row, column] = solid
-                    # a normal is a plane's: it goes back to the scene by the inverse, transposed
+                    # normals are transformed to the scene by the transposed inverse
                     sx = nx * inverse[0, 0] + ny * inverse[1, 0] + nz * inverse[2, 0]
                     sy = nx * inverse[0, 1] + ny * inverse[1, 1] + nz * inverse[2, 1]
                     sz = nx * inverse[0, 2] + ny * inverse[1, 2] + nz * inverse[2, 2]
@@ -141,7 +141,7 @@ def _enter(
     dy: float,
     dz: float,
 ) -> Entry:
-    """Where the ray o + t d enters a solid, in its own frame: t and the normal there."""
+    """Where the ray o + t d enters a solid, in the solid's frame: t and the normal there."""
     entry: Entry
     if kind == BLOCK:
         entry = _enter_block(first, second, ox, oy, oz, dx, dy, dz)
@@ -181,7 +181,7 @@ def _enter_ball(ox: float, oy: float, oz: float, dx: float, dy: float, dz: float
 def _enter_rod(
     taper: float, ox: float, oy: float, oz: float, dx: float, dy: float, dz: float
 ) -> Entry:
-    """The nearest of two places on the side, r = middle + slope z, and of the nearer end."""
+    """The nearest of two places on the side, r = middle + slope z, and one on the nearer end."""
     middle, slope = (taper + 1) / 2, (taper - 1) / 2
     best, nx, ny, nz = MISS, 0.0, 0.0, 0.0
     radius = middle + slope * oz
@@ -218,13 +218,13 @@ def _enter_block(
         elif plane < 4:
             py, pz, k = sign, (1 - deep) / 2, (1 + deep) / 2
         speed = px * dx + py * dy + pz * dz
-        room = k - (px * ox + py * oy + pz * oz)
+        distance = k - (px * ox + py * oy + pz * oz)
         if speed < 0:
-            if room / speed > enter:
-                enter, nx, ny, nz = room / speed, px, py, pz
+            if distance / speed > enter:
+                enter, nx, ny, nz = distance / speed, px, py, pz
         elif speed > 0:
-            leave = min(leave, room / speed)
-        elif room < 0:
+            leave = min(leave, distance / speed)
+        elif distance < 0:
             return MISS, 0.0, 0.0, 0.0
     if 0 < enter < leave:
         return enter, nx, ny, nz

@@ -12,9 +12,9 @@ def mix(
     palette: NDArray[np.float32],
     pictures: NDArray[np.float32],
 ) -> None:
-    """`pictures` (n, 3, pixels) from 1/255ths in `weights` (views, 4, pixels).
+    """Fill `pictures` (n, 3, pixels) from `weights` (views, 4, pixels), which are in 1/255.
 
-    `places` (n,) tells the view of each picture, `palette` (n, 4, 3) its four colours.
+    `places` (n,) is the view of each picture, `palette` (n, 4, 3) its four colours.
     """
     for picture in range(len(places)):
         first, second, third, fourth = weights[places[picture]]

@@ -1,6 +1,6 @@
-"""Solids, the scenes they make, and cameras: what the ray caster is told.
+"""Solids, scenes of solids, and cameras: the input of the ray caster.
 
-A solid has a frame of its own, an affine map from there to the scene, in which it is simple:
+A solid has its own frame, from which an affine map leads to the scene. In that frame it is simple:
 
 - ball: x² + y² + z² ≤ 1
 - rod: |z| ≤ 1 and x² + y² ≤ r², where r goes from 1 at z = -1 to `shape[0]` at z = 1
@@ -28,7 +28,7 @@ class Solid(NamedTuple):
     kind: int
     frame: Array  # (3, 4): the frame's three axes and its origin, as columns
     shape: tuple[float, float] = (1.0, 1.0)
-    paint: int = 0  # what the material is, for those who shade
+    paint: int = 0  # the material, for shading
 
 
 class Scene(NamedTuple):
@@ -110,7 +110,7 @@ def camera(
     `reach` is half the width of the picture, measured at the target.
     """
     turn, rise = math.radians(azimuth), math.radians(elevation)
-    away = np.array(
+    backward = np.array(
         [math.cos(rise) * math.cos(turn), math.cos(rise) * math.sin(turn), math.sin(rise)]
     )
     right = np.array([-math.sin(turn), math.cos(turn), 0.0])
@@ -118,7 +118,9 @@ def camera(
         [-math.sin(rise) * math.cos(turn), -math.sin(rise) * math.sin(turn), math.cos(rise)]
     )
     spread = reach / distance
-    return np.stack([np.asarray(target) + distance * away, right * spread, up * spread, -away])
+    return np.stack(
+        [np.asarray(target) + distance * backward, right * spread, up * spread, -backward]
+    )
 
 
 def corners(solid: Solid) -> Array:
@@ -144,11 +146,11 @@ def _middle(start: Vector, end: Vector) -> Array:
 
 
 def _around(start: Vector, end: Vector) -> tuple[Array, float]:
-    """Axes whose third is half the way from start to end and the others unit, perpendicular."""
-    way = np.array(end, np.float64) - np.array(start)
-    length = float(np.linalg.norm(way))
-    along = way / length
-    aside = np.eye(3)[np.argmin(np.abs(along))]
-    first = np.cross(aside, along)
+    """Axes: two perpendicular ones of length 1, and half of the vector from start to end."""
+    vector = np.array(end, np.float64) - np.array(start)
+    length = float(np.linalg.norm(vector))
+    along = vector / length
+    other = np.eye(3)[np.argmin(np.abs(along))]
+    first = np.cross(other, along)
     first /= np.linalg.norm(first)
-    return np.column_stack([first, np.cross(along, first), way / 2]), length
+    return np.column_stack([first, np.cross(along, first), vector / 2]), length

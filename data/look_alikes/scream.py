@@ -1,8 +1,8 @@
-"""A painting of our own in the manner and colours of Munch's The Scream, as a texture.
+"""A texture with the colours and shapes of Munch's The Scream.
 
-It stands in for the shrunken scan that Scream-dSprites cuts its backgrounds from: fiery bands of
-sky, a dark fjord that swirls, a bridge that runs diagonally through brown, and a dark figure.
-Places count from 0 to 1, to the right and downwards.
+It replaces the shrunk scan from which Scream-dSprites cuts its backgrounds: red bands of sky, a
+dark fjord with swirls, a diagonal brown bridge, and a dark figure. Coordinates are from 0 to 1, to
+the right and downwards.
 """
 
 import numpy as np
@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 HEIGHT, WIDTH = 274, 215
 
-STREAKS = 11  # how much the brush strokes along a band differ, in 1/255
+STREAKS = 11  # standard deviation of the brush strokes along a band, in 1/255
 
 Array = NDArray[np.float64]
 
-# The colours that a part of the picture runs through, again and again, from band to band.
+# The colours of the bands of each part of the picture, in turn.
 SKY = ((214, 84, 44), (236, 118, 48), (206, 62, 28), (222, 160, 92), (190, 78, 52), (120, 126, 112))
 WATER = ((30, 42, 56), (72, 96, 108), (20, 26, 40), (122, 124, 100), (40, 56, 82))
 SHORE = ((150, 118, 66), (176, 148, 88), (112, 96, 62), (92, 92, 70))
@@ -26,7 +26,7 @@ FACE = ((168, 140, 92), (148, 118, 78))
 
 
 def texture() -> NDArray[np.uint8]:
-    """The painting: (274, 215, 3), the same whenever it is drawn."""
+    """The painting: (274, 215, 3), always the same."""
     stream = np.random.default_rng(1893)
     y, x = np.mgrid[0:HEIGHT, 0:WIDTH] / np.array([HEIGHT, WIDTH])[:, None, None]
     sway = _noise(stream, 4, 3)
@@ -36,53 +36,53 @@ def texture() -> NDArray[np.uint8]:
     sky = _bands(SKY, 23 * y + 1.8 * np.sin(4.4 * x + 5 * y) + 1.5 * sway + 0.25 * fine)
     picture = sky
 
-    # The fjord turns around a point on the right, and the land answers below it.
+    # The fjord swirls around a point on the right; the land is below it.
     far = np.hypot((x - 0.62) * 0.8, (y - 0.40) * 1.3)
     turn = np.arctan2(y - 0.40, x - 0.62)
     water = _bands(WATER, 34 * far + 0.9 * turn + 0.8 * sway + 0.2 * fine)
-    picture = _laid(water, picture, y - horizon)
+    picture = _over(water, picture, y - horizon)
     shore = np.minimum(y - horizon - 0.06, 0.46 - y + 0.05 * np.sin(7 * x)) - 0.35 * (x - 0.55)
-    picture = _laid(_bands(SHORE, 30 * y + 2 * np.sin(6 * x)), picture, np.minimum(shore, 0.1))
-    picture = _laid(_bands(WATER[:1], y), picture, 0.035 - np.abs(y - horizon - 0.03 + 0.05 * x))
+    picture = _over(_bands(SHORE, 30 * y + 2 * np.sin(6 * x)), picture, np.minimum(shore, 0.1))
+    picture = _over(_bands(WATER[:1], y), picture, 0.035 - np.abs(y - horizon - 0.03 + 0.05 * x))
     land = _bands(LAND, 22 * (x + 0.35 * np.sin(5.5 * y + 0.6)) + 0.8 * sway + 0.2 * fine)
-    picture = _laid(land, picture, x - 0.66 - 0.35 * np.sin(6 * (y - 0.42)) + 0.5 * (y < horizon))
+    picture = _over(land, picture, x - 0.66 - 0.35 * np.sin(6 * (y - 0.42)) + 0.5 * (y < horizon))
     picture = np.where((y < horizon - 0.01)[..., None], sky, picture)
 
-    # Planks run to a point at the left edge; the railing is the diagonal above them.
+    # Planks lead to a point at the left edge; the railing is the diagonal above them.
     slope = (y - 0.40) / (x + 0.12)
     planks = _bands(BRIDGE, 16 * np.arctan(slope) + 0.5 * fine)
-    picture = _laid(planks, picture, y - 0.42 - 0.60 * x)
+    picture = _over(planks, picture, y - 0.42 - 0.60 * x)
     for drop in (0.0, 0.09):
         rail = 0.012 + 0.022 * x - np.abs(y - 0.42 - drop * (0.4 + x) - 0.58 * x)
-        picture = _laid(_bands(RAIL, 30 * (y - 0.58 * x)), picture, rail)
+        picture = _over(_bands(RAIL, 30 * (y - 0.58 * x)), picture, rail)
 
     lean = 0.03 * np.sin(9 * y)
     coat = 0.10 + 0.09 * np.sin(2.2 * (y - 0.62)) - np.abs(x - 0.55 - lean)
-    picture = _laid(_bands(FIGURE, 30 * x + 4 * np.sin(8 * y)), picture, np.minimum(coat, y - 0.64))
+    picture = _over(_bands(FIGURE, 30 * x + 4 * np.sin(8 * y)), picture, np.minimum(coat, y - 0.64))
     head = 1 - np.hypot((x - 0.55) / 0.10, (y - 0.59) / 0.085)
-    picture = _laid(_bands(FACE, 14 * x + 8 * y), picture, 0.1 * head)
+    picture = _over(_bands(FACE, 14 * x + 8 * y), picture, 0.1 * head)
 
-    # Strokes follow no outline: they are short, and lighter or darker than what is below.
+    # Strokes do not follow outlines: they are short, and lighter or darker than what is below.
     grain = _noise(stream, 70, 30) + 1.6 * _noise(stream, HEIGHT // 2, WIDTH // 2)
     return np.clip(picture + 14 * (grain + fine)[..., None], 0, 255).astype(np.uint8)
 
 
 def _bands(colours: tuple[tuple[int, int, int], ...], phase: Array) -> Array:
-    """Colours that follow each other where `phase` grows, one per unit, softly joined."""
+    """Colours that follow each other as `phase` grows, one per unit, with soft transitions."""
     table = np.array(colours, np.float64)
     first = np.floor(phase).astype(np.int64)
     into = np.clip(2.5 * (phase - first) - 1.5, 0, 1)[..., None]
     smooth = table[first % len(table)] * (1 - into) + table[(first + 1) % len(table)] * into
     stream = np.random.default_rng(len(colours))
-    # a streak is rather lighter or darker than of another colour
+    # a streak differs more in brightness than in colour
     brush = stream.normal(0, STREAKS, (701, 1)) + stream.normal(0, STREAKS / 2, (701, 3))
     return smooth + brush[np.floor(7 * phase).astype(np.int64) % len(brush)]
 
 
-def _laid(over: Array, under: Array, inside: Array) -> Array:
-    """`over` where `inside` is positive, with an edge of a few pixels."""
+def _over(upper: Array, under: Array, inside: Array) -> Array:
+    """`upper` where `inside` is positive, with an edge of a few pixels."""
     cover = np.clip(0.5 + inside * 90, 0, 1)[..., None]
-    return over * cover + under * (1 - cover)
+    return upper * cover + under * (1 - cover)
 
 
 def _noise(stream: np.random.Generator, rows: int, columns: int) -> Array:

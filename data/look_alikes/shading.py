@@ -1,4 +1,4 @@
-"""From what a camera hits to the brightness and colours of a picture."""
+"""Colours of a picture of a car, from what the camera's rays hit."""
 
 import numba
 import numpy as np
@@ -64,7 +64,7 @@ def paint_car(
 def _paint_at(
     paint: int, scene: Scene, solid: int, spot: tuple[float, float, float], pillar: float
 ) -> int:
-    """Pillars and edges of a cabin's windows are of the body's colour; tyres hold rims."""
+    """Pillars and edges of a cabin's windows have the body's colour; wheels have rims."""
     frame, shape = scene.frames[solid], scene.shapes[solid]
     away = (spot[0] - frame[0, 3], spot[1] - frame[1, 3], spot[2] - frame[2, 3])
     x, y, z = times(scene.inverses[solid], away)

@@ -1,8 +1,8 @@
 """A look-alike of Shapes3D (Burgess & Kim, 2018): an object in a room, seen from an orbit.
 
-Three of the six factors are hues, and light adds up: a pixel is a weighted sum of the colours of
-floor, wall, object and sky. So 480 views of weights (scale × shape × orientation) make all
-480,000 pictures. Lengths are fractions of the camera's distance from the object.
+Three of the six factors are hues, and a pixel is a weighted sum of the colours of floor, wall,
+object and sky. So 480 views of weights (scale × shape × orientation) give all 480,000 pictures.
+Lengths are fractions of the camera's distance from the object.
 """
 
 import colorsys
@@ -22,7 +22,7 @@ SKY = np.array([153, 226, 249], np.float32) / 255
 SIDE = 64
 SAMPLES = 4  # per pixel and axis
 
-EYE: Vector = (0.0, 0.0, 0.30)  # the camera is at this height and looks level
+EYE: Vector = (0.0, 0.0, 0.30)  # the camera is at this height and looks horizontally
 REACH = np.tan(np.radians(24.5))  # of a view of 49 degrees, at the object's distance
 ROOM, WALL_HEIGHT = 1.30, 0.77  # half the side of the room
 WALLS = ((-1, 0, 0.97), (0, -1, 0.80), (0, 1, 0.88))  # x and y of a wall, its brightness
@@ -30,7 +30,7 @@ WALLS = ((-1, 0, 0.97), (0, -1, 0.80), (0, 1, 0.88))  # x and y of a wall, its b
 LAMP = (-55.0, 52.0)  # azimuth and elevation: from the left, before and above
 LAMP_DISTANCE, LAMP_REACH, LAMP_SIDE = 8.0, 0.8, 128
 LAMP_BLUR = 6  # pixels of the lamp's picture
-SHADOW = 0.45  # of its light that the floor loses there
+SHADOW = 0.45  # the share of its light that the floor loses in the shadow
 AMBIENT, DIRECT = 0.56, 0.60
 
 
@@ -41,8 +41,8 @@ def weights() -> NDArray[np.uint8]:
     """
     eyes = [camera(EYE, 1, angle, 0, REACH) for angle in ORIENTATIONS]
     rooms = [_room(eye) for eye in eyes]
-    things = [scene(solids) for scale in SCALES for solids in _objects(scale)]
-    return np.concatenate([_views(thing, eyes, rooms) for thing in things])
+    objects = [scene(solids) for scale in SCALES for solids in _objects(scale)]
+    return np.concatenate([_views(object_, eyes, rooms) for object_ in objects])
 
 
 def compose(
@@ -75,29 +75,29 @@ def _objects(scale: float) -> list[list[Solid]]:
 
 
 def _room(eye: Array) -> Array:
-    """The empty room: (3, samples, samples), how bright floor, wall and sky are."""
+    """The empty room: (3, samples, samples), the brightness of floor, wall and sky."""
     steps = (2 * np.arange(SAMPLES * SIDE) + 1) / (SAMPLES * SIDE) - 1
     rays = eye[3] + steps[None, :, None] * eye[1] - steps[:, None, None] * eye[2]
     depth, wall = np.full(rays.shape[:2], np.inf), np.zeros(rays.shape[:2])
     for x, y, brightness in WALLS:
         speed = rays[:, :, 0] * x + rays[:, :, 1] * y
         with np.errstate(divide="ignore"):
-            there = np.where(speed > 0, (ROOM - eye[0, 0] * x - eye[0, 1] * y) / speed, np.inf)
-        wall = np.where(there < depth, brightness, wall)
-        depth = np.minimum(depth, there)
+            distance = np.where(speed > 0, (ROOM - eye[0, 0] * x - eye[0, 1] * y) / speed, np.inf)
+        wall = np.where(distance < depth, brightness, wall)
+        depth = np.minimum(depth, distance)
     height = eye[0, 2] + depth * rays[:, :, 2]
     is_floor, is_sky = height < 0, height > WALL_HEIGHT
     return np.stack([is_floor, np.where(is_floor | is_sky, 0, wall), is_sky])
 
 
-def _views(thing: Scene, eyes: list[Array], rooms: list[Array]) -> NDArray[np.uint8]:
+def _views(object_: Scene, eyes: list[Array], rooms: list[Array]) -> NDArray[np.uint8]:
     """(15, 4, 4096): an object from all sides."""
     from data.look_alikes.caster import NOTHING, cast, no_hits  # compiling takes seconds
     from data.look_alikes.turntable import ground_shadow, shadow
 
     lamp = camera((0, 0, 0.2), LAMP_DISTANCE, *LAMP, LAMP_REACH)
     hits = no_hits(LAMP_SIDE)
-    cast(thing, lamp, hits)
+    cast(object_, lamp, hits)
     outline = np.empty((LAMP_SIDE, LAMP_SIDE), np.float32)
     shadow(hits, LAMP_BLUR, outline)
 
@@ -105,7 +105,7 @@ def _views(thing: Scene, eyes: list[Array], rooms: list[Array]) -> NDArray[np.ui
     hits, shades = no_hits(SAMPLES * SIDE), np.empty((SIDE, SIDE))
     for view, eye, room in zip(views, eyes, rooms, strict=True):
         ground_shadow(eye, lamp, outline, shades)
-        cast(thing, eye, hits)
+        cast(object_, eye, hits)
         free = hits.solids == NOTHING
         light = np.zeros(free.shape)
         facing = hits.normals[~free] @ -lamp[3]

@@ -1,7 +1,7 @@
 """A look-alike of SmallNORB (LeCun et al., 2004): grey toys photographed on a turntable.
 
-Camera and lamps stand still relative to each other while the toy turns; a lighting is a lamp's
-place, its strength and that of the ambient light.
+Camera and lamps do not move while the toy turns; a lighting is a lamp's place, its brightness and
+that of the ambient light.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ SIZES = (5, 10, 9, 18, 6)  # category, instance, elevation, azimuth, lighting
 SIDE = 64
 SAMPLES = 2  # per pixel and axis
 
-# Toys have radius 1; camera and lamps look at their middle.
+# Toys have radius 1; camera and lamps point at their middle.
 DISTANCE, REACH = 6.0, 1.16
 LAMP_DISTANCE, LAMP_REACH, LAMP_SIDE = 9.0, 1.3, 72
 

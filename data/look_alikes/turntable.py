@@ -1,8 +1,8 @@
 """Photographs of toys on a light ground: lamps that cast soft shadows, on the ground and the toy.
 
-What a lamp does not see lies in shadow, so a lamp is cast like a camera, once for all the
-elevations from which the scene is seen. On the ground its outline is blurred; on the toy depths
-are compared.
+What a lamp does not see is in shadow, so rays are cast from the lamp as from a camera, once for all
+elevations of the camera. On the ground the toy's outline is blurred; on the toy depths are
+compared.
 """
 
 from typing import NamedTuple
@@ -16,15 +16,15 @@ from data.look_alikes.caster import NOTHING, Hits, point_at, project
 Array = NDArray[np.float64]
 Map = NDArray[np.float32]
 
-TOY, GROUND = 0.62, 0.88  # how much light they reflect
-OFFSET = 0.05  # a toy's point is lifted off the toy so far before its shadow is looked up
+TOY, GROUND = 0.62, 0.88  # the share of light that they reflect
+OFFSET = 0.05  # a point of the toy is moved outwards so far before its shadow is computed
 SKY_SHADE = 0.5  # of the ambient light that the ground loses straight below the toy
-VIGNETTE = 0.05  # light that is lost at the middle of the picture's sides
+VIGNETTE = 0.05  # the share of light that is lost at the middle of the picture's sides
 BLUR = 3  # of a shadow's edge, in pixels of the lamp's map
 
 
 class Lamps(NamedTuple):
-    """Lamps and the shadows that `shadow` found for them; the last is the sky, straight above."""
+    """Lamps and their shadows, from `shadow`; the last lamp is the sky, straight above."""
 
     cameras: Array  # (lamps, 4, 3)
     strengths: Array  # (lamps, 2): direct light, ambient light
@@ -34,7 +34,7 @@ class Lamps(NamedTuple):
 
 @numba.njit(nogil=True)  # type: ignore[untyped-decorator]
 def photograph(camera: Array, hits: Hits, lamps: Lamps, pictures: NDArray[np.uint8]) -> None:
-    """What a camera hits, in the light of each lamp but the sky: (lamps - 1, side, side)."""
+    """What a camera hits, in the light of each lamp except the sky: (lamps - 1, side, side)."""
     count, side = pictures.shape[:2]
     shades = np.empty((side, side))
     ground_shadow(camera, lamps.cameras[count], lamps.outlines[count], shades)
@@ -58,7 +58,7 @@ def _light(
     ambient: float,
     picture: NDArray[np.uint8],
 ) -> None:
-    """A view in the light of one lamp; `sky` and `shades` tell what reaches the ground."""
+    """A view in the light of one lamp; `sky` and `shades` are for the light on the ground."""
     side = len(picture)
     samples = len(hits.depths) // side
     back_x, back_y, back_z = -lamp[3, 0], -lamp[3, 1], -lamp[3, 2]  # towards the lamp
@@ -70,7 +70,7 @@ def _light(
                 for j in range(column * samples, (column + 1) * samples):
                     if hits.solids[i, j] == NOTHING:
                         continue
-                    if covered == 0:  # shadows are soft enough for one look per pixel
+                    if covered == 0:  # shadows are soft: one computation per pixel is enough
                         seen = direct * _seen(depths, lamp, camera, hits, i, j)
                     covered += 1
                     up = hits.normals[i, j, 2]
@@ -116,7 +116,7 @@ def ground_shadow(camera: Array, lamp: Array, outline: Map, shades: Array) -> No
 
 @numba.njit(nogil=True)  # type: ignore[untyped-decorator]
 def _ground_to_lamp(camera: Array, lamp: Array, matrix: Array) -> None:
-    """How (x, y, 1) of a camera's picture becomes (u, v, 1) of a lamp's, up to a factor.
+    """The matrix from (x, y, 1) of a camera's picture to (u, v, 1) of a lamp's, up to a factor.
 
     The ray d = forward + x right + y up meets the ground, z = 0, at eye - (eye_z / d_z) d. Times
     d_z that is linear in x, y and 1, and so are its products with the axes of the lamp.
@@ -150,7 +150,7 @@ def _at_ground(outline: Map, matrix: Array, x: float, y: float) -> float:
 
 @numba.njit(nogil=True)  # type: ignore[untyped-decorator]
 def _seen(depths: Map, lamp: Array, camera: Array, hits: Hits, i: int, j: int) -> float:
-    """How many of the four nearest rays of a lamp reach a sample of the toy, by nearness."""
+    """The share of a lamp's four nearest rays that reach a sample of the toy, by distance."""
     side, fine = len(depths), hits.depths.shape[0]
     px, py, pz = point_at(camera, (2 * j + 1) / fine - 1, 1 - (2 * i + 1) / fine, hits.depths[i, j])
     nx, ny, nz = hits.normals[i, j, 0], hits.normals[i, j, 1], hits.normals[i, j, 2]

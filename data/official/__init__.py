@@ -1,1 +1,1 @@
-"""Files as the authors of data sets publish them: fetched or taken, checked, and read safely."""
+"""Files as the authors of data sets publish them: downloaded or local, checked, read safely."""

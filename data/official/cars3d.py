@@ -1,4 +1,4 @@
-"""Reads Cars3D: a .tar.gz of 183 MATLAB files, or the folder somebody unpacked from it.
+"""Reads Cars3D: a .tar.gz of 183 MATLAB files, or the folder that was unpacked from it.
 
 Every file holds the pictures of one car. Nothing is extracted to the disk: members are read into
 memory, one by one, and only those with the expected names.
@@ -25,28 +25,28 @@ OBJECTS, ELEVATIONS, AZIMUTHS = 183, 4, 24
 MAT_SHAPE = (128, 128, 3, AZIMUTHS, ELEVATIONS)
 LARGEST_MAT = 2**23  # bytes: ten times the usual
 
-# of all pictures, elevation by azimuth by object, with the channels last
-PICTURES = "e2c0e4e82583baf4981591763a36168898e127b9afa03447f0139ad7c7dc6400"
+# sha256 of all pictures, elevation by azimuth by object, with the channels last
+CHECKSUM = "e2c0e4e82583baf4981591763a36168898e127b9afa03447f0139ad7c7dc6400"
 MEMBER = re.compile(r"(?:\./)?data/cars/(\w[\w-]*\.mat)")
 
 Mats = dict[str, bytes]
 
 
-def read_tar(path: Path, objects: int = OBJECTS, checksum: str = PICTURES) -> Iterator[Pixels]:
+def read_tar(path: Path, objects: int = OBJECTS, checksum: str = CHECKSUM) -> Iterator[Pixels]:
     """All pictures in the grid's order, in blocks of one elevation."""
     mats: Mats = {}
     with reading(path), tarfile.open(path, "r|gz") as archive:
         for member in archive:
             _refuse_unsafe(member, path)
-            if member.isreg() and (named := MEMBER.fullmatch(member.name)):
-                if member.size > LARGEST_MAT or named[1] in mats or len(mats) == objects:
+            if member.isreg() and (match := MEMBER.fullmatch(member.name)):
+                if member.size > LARGEST_MAT or match[1] in mats or len(mats) == objects:
                     raise WrongInput(
                         str(path),
                         f"{member.name} of {member.size} bytes as number {len(mats) + 1}",
                         f"{objects} different files of at most {LARGEST_MAT} bytes",
                     )
                 opened = archive.extractfile(member)
-                mats[named[1]] = opened.read() if opened else b""
+                mats[match[1]] = opened.read() if opened else b""
     return _pictures(mats, path, objects, checksum)
 
 
@@ -58,8 +58,8 @@ def _refuse_unsafe(member: tarfile.TarInfo, path: Path) -> None:
         )
 
 
-def read_folder(path: Path, objects: int = OBJECTS, checksum: str = PICTURES) -> Iterator[Pixels]:
-    """The same from the folder `cars`; its pictures are believed by their checksum."""
+def read_folder(path: Path, objects: int = OBJECTS, checksum: str = CHECKSUM) -> Iterator[Pixels]:
+    """The same from the folder `cars`; the checksum of its pictures is compared."""
     mats: Mats = {}
     for file in sorted(path.glob("*.mat")):
         with reading(file):
@@ -71,7 +71,7 @@ def read_folder(path: Path, objects: int = OBJECTS, checksum: str = PICTURES) ->
 
 
 def _pictures(mats: Mats, origin: Path, objects: int, checksum: str) -> Iterator[Pixels]:
-    """All cars are held at once, as every block of the grid needs all of them."""
+    """All cars are in memory at once, as every block of the grid needs all of them."""
     from concurrent.futures import ThreadPoolExecutor
 
     if len(mats) != objects:
@@ -82,14 +82,14 @@ def _pictures(mats: Mats, origin: Path, objects: int, checksum: str) -> Iterator
         pictures[:, :, place] = car(mats.pop(name), origin / name)
 
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as threads:
-        # the order of list.txt is that of the sorted names
+        # the files are in the order of their names, as in the archive's list.txt
         list(threads.map(fill, range(objects), sorted(mats)))
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for elevation in pictures:
-        found.update(np.ascontiguousarray(elevation.transpose(0, 1, 3, 4, 2)).data)
-    if found.hexdigest() != checksum:
+        digest.update(np.ascontiguousarray(elevation.transpose(0, 1, 3, 4, 2)).data)
+    if digest.hexdigest() != checksum:
         raise WrongInput(
-            str(origin), f"pictures with sha256 {found.hexdigest()}", f"the official {checksum}"
+            str(origin), f"pictures with sha256 {digest.hexdigest()}", f"the official {checksum}"
         )
     return (elevation.reshape(-1, 3, SIDE, SIDE) for elevation in pictures)
 
@@ -99,10 +99,10 @@ def car(content: bytes, origin: Path) -> Pixels:
     from scipy.io import loadmat, whosmat
 
     with reading(origin):
-        found = {name: (shape, kind) for name, shape, kind in whosmat(io.BytesIO(content))}
-        if found.get("im") != (MAT_SHAPE, "uint8"):
-            held = found.get("im", f"the keys {', '.join(found)}")
-            raise WrongInput(str(origin), held, f"the key im, uint8 {MAT_SHAPE}")
+        arrays = {name: (shape, kind) for name, shape, kind in whosmat(io.BytesIO(content))}
+        if arrays.get("im") != (MAT_SHAPE, "uint8"):
+            found = arrays.get("im", f"the keys {', '.join(arrays)}")
+            raise WrongInput(str(origin), found, f"the key im, uint8 {MAT_SHAPE}")
         image = loadmat(io.BytesIO(content), variable_names=["im"])["im"]
         pictures = np.ascontiguousarray(image.transpose(4, 3, 0, 1, 2))
         small = shrunk(pictures.reshape(-1, *pictures.shape[2:]))

@@ -1,7 +1,7 @@
-"""The official file of dSprites, for those who want its very pixels and not the redrawn ones.
+"""The official file of dSprites, for users who want exactly its pixels and not the redrawn ones.
 
-The published .npz is believed by its checksum. The .hdf5 of the same authors has none that is
-known, so it is believed if it shows what the redrawing shows, up to a few edge pixels.
+The published .npz is checked by its checksum. For the .hdf5 of the same authors none is known, so
+its pictures are compared with the redrawn ones: a few pixels at edges may differ.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NPZ = RemoteFile(
     (f"https://github.com/deepmind/dsprites-dataset/raw/master/{NAME}.npz",),
     "md5:7da33b31b13a06f4b04a70402ce90c2e",
 )
-MOST_DIFFERING = 1000  # pixels of three thousand million
+MOST_DIFFERING = 1000  # of three thousand million pixels
 
 Draw = Callable[[], Iterator[Pixels]]  # yields bit-packed blocks of ROWS pictures
 
@@ -54,7 +54,7 @@ def packed(blocks: Iterator[Pixels], path: Path) -> Iterator[Pixels]:
 
 
 def read_hdf5(path: Path, pictures: int, draw: Draw) -> Iterator[Pixels]:
-    """The pictures of the .hdf5; refused as soon as too many pixels are not the redrawn ones."""
+    """The pictures of the .hdf5; refused as soon as too many pixels differ from the redrawing."""
     blocks = packed(hdf5_blocks(path, "imgs", (pictures, SIDE, SIDE)), path)
     different = 0
     for block, redrawn in zip(blocks, draw(), strict=True):
@@ -69,7 +69,7 @@ def read_hdf5(path: Path, pictures: int, draw: Draw) -> Iterator[Pixels]:
 
 
 def differing(pixels: Pixels, draw: Draw) -> int:
-    """In how many pixels these bit-packed pictures differ from the redrawn ones."""
+    """The number of pixels in which these bit-packed pictures differ from the redrawn ones."""
     starts = range(0, len(pixels), ROWS)
     blocks = (pixels[start : start + ROWS] for start in starts)
     return sum(_differing(*pair) for pair in zip(blocks, draw(), strict=True))

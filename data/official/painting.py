@@ -1,7 +1,7 @@
 """Munch's The Scream as the study used it: one scan, shrunk once.
 
-No checksum of the scan is published and copies differ in size, so a scan is judged by its size
-and proportions; what it looked like is part of the identity of every model that was trained on it.
+No checksum of the scan is published and copies differ in size, so only size and proportions are
+checked. A hash of the pixels is part of the identity of every model that is trained on them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from infra.errors import WrongInput
 
 NAME = "The_Scream.jpg"
 BOX = (350, 274)  # columns and rows into which the study shrank the scan
-SHAPE = (274, 215, 3)  # what came of it; a wider scan loses its left and right borders
+SHAPE = (274, 215, 3)  # the shrunk scan; a wider one loses its left and right borders
 PROPORTIONS = (215 / 274, 0.85)  # width / height of scans without and with a border
 
 

@@ -1,7 +1,7 @@
 """Data sets whose pictures come from files that their authors publish.
 
-Such a file is downloaded, or taken where the user already has it; its checksum is compared, then
-its pictures are written once into the form that the processes of a machine map (data.base.pixels).
+Such a file is downloaded, or read from where the user has it. Its checksum is compared, then its
+pictures are written once into the file that the processes of a machine map (data.base.pixels).
 """
 
 from __future__ import annotations
@@ -14,24 +14,28 @@ from pathlib import Path
 from data.base import pixels
 from data.base.cache import locked, writing_to
 from data.base.pixels import Pixels
-from data.official.download import RemoteFile, Tell, download, has_checksum
+from data.official.download import RemoteFile, StepProgress, download, has_checksum
 from data.official.unpack import reading
 from infra.errors import WrongInput
 
-__all__ = ["OtherForm", "Published", "RemoteFile", "Tell", "files_named"]
+__all__ = ["OtherForm", "Published", "RemoteFile", "StepProgress", "files_named"]
 
 Blocks = Iterator[Pixels]
 
 
+def no_progress(what: str, fraction: float) -> None:
+    """A StepProgress that shows nothing."""
+
+
 @dataclass(frozen=True)
 class OtherForm:
-    """A form without a published checksum in which people have a data set.
+    """Another form in which users have a data set, without a published checksum.
 
-    `find` knows it by its name; `read` yields the same blocks as the published files do and
-    judges at the end whether the content can be believed.
+    `find` looks for it by its name; `read` yields the same blocks as the published files do and
+    checks the content.
     """
 
-    meaning: str  # for the message that says what is accepted
+    meaning: str  # for the message that lists what is accepted
     find: Callable[[Path], Path | None]
     read: Callable[[Path], Blocks]
 
@@ -45,19 +49,19 @@ class Published:
     shape: tuple[int, ...]
     read: Callable[[Mapping[str, Path]], Blocks]  # from verified files, by name; in grid order
     other_forms: tuple[OtherForm, ...] = ()
-    remark: Callable[[Pixels], str] | None = None  # what the user should know of the pictures
+    remark: Callable[[Pixels], str] | None = None  # what the user should know about the pictures
     has_look_alike: bool = False
 
     def is_ready(self, cache: Path) -> bool:
-        """Whether the pictures are there; a file above a gibibyte is judged by its size."""
+        """Whether the pictures are there; of a file above a gibibyte only the size is checked."""
         return pixels.seems_whole(cache / self.ready, self.shape)
 
     def check(self, cache: Path) -> bool:
-        """Whether the pictures are there and all of them are as they were written."""
+        """Whether the pictures are there and the checksum of all of them is right."""
         return self.is_ready(cache) and pixels.is_whole(cache / self.ready)
 
     def pixels(self, cache: Path, name: str) -> Pixels:
-        """The pictures of the data set `name`, which have been fetched before."""
+        """The pictures of the data set `name`, which must have been fetched before."""
         if not self.is_ready(cache):
             accepted = f"tolstoy data fetch {name}"
             if self.has_look_alike:
@@ -68,19 +72,19 @@ class Published:
             raise WrongInput(f"data {name}", f"no official file in {cache}", accepted)
         return pixels.mapped(cache / self.ready, self.shape)
 
-    def fetch(self, cache: Path, tell: Tell | None = None) -> Path:
-        """The prepared file, made from downloads where it is missing or damaged."""
+    def fetch(self, cache: Path, progress: StepProgress = no_progress) -> Path:
+        """The prepared file, made from downloads if it is missing or damaged."""
         downloads = cache / "downloads"
 
         def verified() -> Callable[[], Blocks]:
-            files = {file.name: download(file, downloads, tell or _silent) for file in self.files}
+            files = {file.name: download(file, downloads, progress) for file in self.files}
             return lambda: self.read(files)
 
         try:
-            target = self._made(cache, verified, tell or _silent)
+            target = self._prepared(cache, verified, progress)
         except WrongInput:
             for file in self.files:
-                if not file.checksum:  # refused by its reader, perhaps, and no better next time
+                if not file.checksum:  # its reader may have refused it, and would do so again
                     (downloads / file.name).unlink(missing_ok=True)
             raise
         for file in self.files:
@@ -88,36 +92,44 @@ class Published:
             (downloads / f"{file.name}.partial").unlink(missing_ok=True)
         return target
 
-    def take(self, path: Path, cache: Path, tell: Tell | None = None) -> Path:
-        """The prepared file, made from what the user has at `path`: a file, or a folder of any
-        depth. Nothing there is changed or copied."""
-        return self._made(cache, lambda: self._found(path, tell or _silent), tell or _silent)
+    def take(self, path: Path, cache: Path, progress: StepProgress = no_progress) -> Path:
+        """The prepared file, made from the user's file or folder (of any depth) at `path`.
 
-    def _made(self, cache: Path, source: Callable[[], Callable[[], Blocks]], tell: Tell) -> Path:
+        Nothing there is changed or copied.
+        """
+        return self._prepared(cache, lambda: self._reader(path, progress), progress)
+
+    def _prepared(
+        self,
+        cache: Path,
+        source: Callable[[], Callable[[], Blocks]],
+        progress: StepProgress,
+    ) -> Path:
+        """The prepared file; `source` is called under a lock if it has to be made."""
         target = cache / self.ready
         if not self.check(cache):
             with writing_to(cache):
                 (cache / "downloads").mkdir(parents=True, exist_ok=True)
                 with locked(cache / "downloads" / f"{self.ready}.lock"):
-                    if not self.check(cache):  # another process may have made it meanwhile
+                    if not self.check(cache):  # another process may have made it before
                         blocks = source()
                         target.unlink(missing_ok=True)
-                        tell("converting", 0.0)
+                        progress("converting", 0.0)
                         pixels.prepared(
-                            target, self.shape, blocks, lambda done: tell("converting", done)
+                            target, self.shape, blocks, lambda done: progress("converting", done)
                         )
         return target
 
-    def _found(self, path: Path, tell: Tell) -> Callable[[], Blocks]:
+    def _reader(self, path: Path, progress: StepProgress) -> Callable[[], Blocks]:
         """How to read what is at `path`: published names first, as they have checksums."""
-        named = {file: files_named(path, file.name) for file in self.files}
-        if not all(named.values()):
+        candidates = {file: files_named(path, file.name) for file in self.files}
+        if not all(candidates.values()):
             for form in self.other_forms:
-                if (found := form.find(path)) is not None:
-                    return lambda: form.read(found)
+                if (place := form.find(path)) is not None:
+                    return lambda: form.read(place)
             if len(self.files) == 1 and path.is_file():
-                named = {self.files[0]: [path]}  # its name does not matter, its checksum does
-        missing = [file.name for file, copies in named.items() if not copies]
+                candidates = {self.files[0]: [path]}  # any name, as the checksum is compared
+        missing = [file.name for file, copies in candidates.items() if not copies]
         if missing:
             meanings = [form.meaning for form in self.other_forms]
             raise WrongInput(
@@ -125,14 +137,16 @@ class Published:
                 f"no {missing[0]}" if path.exists() else "nothing there",
                 "; or ".join([", ".join(file.name for file in self.files), *meanings]),
             )
-        files = {file.name: _verified(file, copies, tell) for file, copies in named.items()}
+        files = {
+            file.name: _verified(file, copies, progress) for file, copies in candidates.items()
+        }
         return lambda: self.read(files)
 
 
 def files_named(path: Path, name: str) -> list[Path]:
     """`path` itself if it is a file of this name, or the ones below a folder.
 
-    Links to folders are not followed, so that a link to a parent is not an endless tree.
+    Links to folders are not followed: a link to a parent would be an endless tree.
     """
     if path.is_file():
         return [path] if path.name == name else []
@@ -140,14 +154,10 @@ def files_named(path: Path, name: str) -> list[Path]:
     return sorted(folder / name for folder in folders if (folder / name).is_file())
 
 
-def _verified(file: RemoteFile, copies: list[Path], tell: Tell) -> Path:
-    """The first copy with the right checksum: an old, broken download may lie about as well."""
+def _verified(file: RemoteFile, copies: list[Path], progress: StepProgress) -> Path:
+    """The first copy with the right checksum: others may be old or broken downloads."""
     for copy in copies:
         with reading(copy):
-            if has_checksum(copy, file.checksum, tell):
+            if has_checksum(copy, file.checksum, progress):
                 return copy
     raise WrongInput(str(copies[0]), "a wrong checksum", f"{file.name} with {file.checksum}")
-
-
-def _silent(what: str, fraction: float) -> None:
-    pass

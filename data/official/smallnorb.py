@@ -28,7 +28,7 @@ SIZE = {"uint8": 1, "int32": 4}
 TRAINING = "smallnorb-5x46789x9x18x6x2x96x96-training-{}.mat"
 TESTING = "smallnorb-5x01235x9x18x6x2x96x96-testing-{}.mat"
 CAMERAS, CAMERA_SIDE = 2, 96
-GRID = (5, 10, 9, 18, 6)  # category, instance, elevation, azimuth, lighting: the order we store
+GRID = (5, 10, 9, 18, 6)  # category, instance, elevation, azimuth, lighting: our order
 
 
 def read(
@@ -36,8 +36,8 @@ def read(
 ) -> Iterator[Pixels]:
     """The first camera's pictures, 64 by 64 in the order of `grid`: (n, 1, 64, 64) each.
 
-    Training and testing files hold half of the grid each, in an order of their own that the
-    columns of `cat` and `info` tell, so all pictures are held until the last one is read.
+    Training and testing files hold half of the grid each, in the order of the rows of `cat` and
+    `info`, so all pictures are kept in memory until the last one is read.
     """
     half = math.prod(grid) // 2
     parts = [
@@ -72,7 +72,7 @@ def labels(part: Mapping[str, Path], pictures: int) -> NDArray[np.int64]:
 
 
 def _places(points: NDArray[np.int64], grid: Sequence[int], path: Path) -> NDArray[np.intp]:
-    """Where each row stands in the grid, every point of which must be there once."""
+    """The place of each row in the grid, every point of which must be there once."""
     if (points < 0).any() or (points >= grid).any():
         raise WrongInput(str(path), "a label outside the grid", f"labels below {tuple(grid)}")
     places: NDArray[np.intp] = np.ravel_multi_index(tuple(points.T), tuple(grid))
@@ -102,10 +102,10 @@ def matrix(path: Path, kind: Kind, shape: tuple[int, ...], rows: int = ROWS) -> 
 
 def _check_header(stream: Any, path: Path, kind: Kind, shape: tuple[int, ...]) -> int:
     magic, dimensions = _integers(stream, 2)
-    found = MAGIC.get(magic, f"magic number {magic:#x}")
-    if found != kind or dimensions != len(shape):
+    stored_kind = MAGIC.get(magic, f"magic number {magic:#x}")
+    if stored_kind != kind or dimensions != len(shape):
         accepted = f"{kind} of {len(shape)} dimensions"
-        raise WrongInput(str(path), f"{found} of {dimensions} dimensions", accepted)
+        raise WrongInput(str(path), f"{stored_kind} of {dimensions} dimensions", accepted)
     sizes = _integers(stream, max(3, dimensions))
     if sizes[:dimensions] != shape:
         raise WrongInput(str(path), f"a matrix of {sizes[:dimensions]}", f"a matrix of {shape}")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from data.base import hdf5, npy, pictures
 from data.base.pictures import Pictures
 from data.base.pixels import SIDE, Pixels
-from data.base.reading import reading, shown
+from data.base.reading import printable, reading
 from infra.errors import WrongInput
 
 FIELD = "data.images"
@@ -43,7 +43,7 @@ def read(path: Path) -> Pictures:
                 from data.own import parquet
 
                 return parquet.read(path)
-    raise WrongInput(FIELD, shown(path.name), READABLE)
+    raise WrongInput(FIELD, printable(path.name), READABLE)
 
 
 def _name_of_images(path: Path, names: list[str]) -> str:
@@ -52,7 +52,7 @@ def _name_of_images(path: Path, names: list[str]) -> str:
     if "images" in names or len(candidates) != 1:
         candidates = ["images"]
     if candidates[0] not in names:
-        found = f"no images in {shown(path.name)} (it holds {', '.join(names) or 'nothing'})"
+        found = f"no images in {printable(path.name)} (it holds {', '.join(names) or 'nothing'})"
         raise WrongInput(FIELD, found, "an array named images, or a single one")
     return candidates[0]
 
@@ -60,7 +60,7 @@ def _name_of_images(path: Path, names: list[str]) -> str:
 def _from_hdf5(path: Path) -> Pictures:
     with hdf5.opened(path) as file:
         if (images := hdf5.stored(file, "images")) is None:
-            found = f"no images in {shown(path.name)} (it holds {', '.join(file) or 'nothing'})"
+            found = f"no images in {printable(path.name)} (it holds {', '.join(file) or 'nothing'})"
             raise WrongInput(FIELD, found, "a dataset named images")
         shape, dtype, chunk = images.shape, images.dtype, (images.chunks or (1,))[0]
 
@@ -78,13 +78,13 @@ def _pictures(path: Path, shape: tuple[int, ...], dtype: np.dtype[Any], rows: Ro
     channels_last = len(shape) == 3 or (len(shape) == 4 and shape[3] in (1, 3))
     channels_first = len(shape) == 4 and shape[1] in (1, 3)
     if channels_last == channels_first or 0 in shape:
-        raise WrongInput(FIELD, f"shape {shape} in {shown(path.name)}", SHAPES)
+        raise WrongInput(FIELD, f"shape {shape} in {printable(path.name)}", SHAPES)
     if dtype != np.uint8 and dtype.kind not in "bf":
         accepted = "uint8, bool, or real numbers in [0, 1]"
-        raise WrongInput(FIELD, f"{dtype} in {shown(path.name)}", accepted)
+        raise WrongInput(FIELD, f"{dtype} in {printable(path.name)}", accepted)
     size = dtype.itemsize * math.prod(shape[1:])
     if size > LARGEST_PICTURE:
-        found = f"pictures of {size} bytes in {shown(path.name)}"
+        found = f"pictures of {size} bytes in {printable(path.name)}"
         raise WrongInput(FIELD, found, f"at most {LARGEST_PICTURE} bytes each")
 
     def blocks() -> Iterator[Pixels]:
@@ -98,7 +98,9 @@ def _pictures(path: Path, shape: tuple[int, ...], dtype: np.dtype[Any], rows: Ro
                 yield from _fitted(bytes_ if channels_first else np.moveaxis(bytes_, -1, 1))
         if dtype == np.uint8 and largest == 1:
             accepted = "numbers up to 255, or bool: (images > 0)"
-            raise WrongInput(FIELD, f"uint8 numbers of at most 1 in {shown(path.name)}", accepted)
+            raise WrongInput(
+                FIELD, f"uint8 numbers of at most 1 in {printable(path.name)}", accepted
+            )
 
     channels = 1 if len(shape) == 3 else shape[1 if channels_first else 3]
     return Pictures(shape[0], channels, blocks)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.base import hdf5, npy
-from data.base.reading import shown
+from data.base.reading import printable
 from data.own.parquet import COLUMNS as IMAGE_COLUMNS
 from infra.errors import WrongInput
 
@@ -35,9 +35,11 @@ def read(path: Path, count: int, needed: bool) -> Columns:
         case ".csv":
             columns = _from_csv(path, count)
         case _:
-            raise WrongInput(FIELD, shown(path.name), READABLE)
+            raise WrongInput(FIELD, printable(path.name), READABLE)
     if needed and not columns:
-        raise WrongInput(FIELD, f"no factors in {shown(path.name)}", "an array or columns of them")
+        raise WrongInput(
+            FIELD, f"no factors in {printable(path.name)}", "an array or columns of them"
+        )
     return columns or []
 
 

@@ -68,7 +68,7 @@ class OwnDataSet(Finite, Description):
             rows = self._rows_with_values(numbers, column, min(2, self.factor_sizes[column]))
             if not len(rows):
                 found = f"no two rows that differ in {self.factor_names[column]} alone"
-                accepted = "a table with such rows, if one factor varies"
+                accepted = "a table with such rows, as each group varies in one factor"
                 raise WrongInput("data.factors", found, accepted)
             rows = stream.choice(rows, size=is_here.sum())
             places = PlacesByNumber(numbers).draw(numbers[rows], size, stream)

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from data.base.reading import reading, shown
+from data.base.reading import printable, reading
 from data.own import folder
 from infra.errors import WrongInput
 
@@ -49,9 +49,9 @@ def fingerprint(files: OwnFiles) -> str:
 def _check_kind(path: Path, field: str) -> None:
     """Raise unless there is a folder for the field `folder`, and a file for the others."""
     if not path.exists():
-        found = f"no {shown(path.name)} in {shown(path.parent)}"
+        found = f"no {printable(path.name)} in {printable(path.parent)}"
     elif path.is_dir() != (field == "folder"):
-        found = f"{shown(path.name)}, a {'folder' if path.is_dir() else 'file'}"
+        found = f"{printable(path.name)}, a {'folder' if path.is_dir() else 'file'}"
     else:
         return
     kind = "folder" if field == "folder" else "file"

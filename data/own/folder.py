@@ -9,7 +9,7 @@ from pathlib import Path
 from data.base import pictures
 from data.base.pictures import Pictures
 from data.base.pixels import Pixels
-from data.base.reading import shown
+from data.base.reading import printable
 from infra.errors import WrongInput
 
 FIELD = "data.folder"
@@ -22,7 +22,7 @@ def read(folder: Path) -> Pictures:
     channels = 1 if all(are_grey) else 3
 
     def draw(file: Path) -> Pixels:
-        with pictures.opened(file, FIELD, shown(file.relative_to(folder))) as image:
+        with pictures.opened(file, FIELD, printable(file.relative_to(folder))) as image:
             return pictures.drawn(image, channels)
 
     return Pictures(len(files), channels, lambda: pictures.in_blocks(files, draw))
@@ -34,7 +34,7 @@ def find(folder: Path) -> list[Path]:
     files = [file for file in _visible(folder) if file.suffix.lower() in extensions]
     if not files:
         accepted = "a folder with pictures: files named .png, .jpg, .webp or similar"
-        raise WrongInput(FIELD, f"no picture in {shown(folder)}", accepted)
+        raise WrongInput(FIELD, f"no picture in {printable(folder)}", accepted)
     return sorted(files, key=lambda file: file.relative_to(folder).as_posix())
 
 
@@ -52,10 +52,10 @@ def _visible(folder: Path) -> Iterator[Path]:
 
 
 def _refuse(error: OSError) -> None:
-    found = f"{shown(Path(error.filename).name)}, which cannot be read ({error.strerror})"
+    found = f"{printable(Path(error.filename).name)}, which cannot be read ({error.strerror})"
     raise WrongInput(FIELD, found, "folders that can be read") from error
 
 
 def _is_grey(folder: Path, file: Path) -> bool:
-    with pictures.opened(file, FIELD, shown(file.relative_to(folder))) as image:
+    with pictures.opened(file, FIELD, printable(file.relative_to(folder))) as image:
         return image.mode in pictures.GREY

@@ -10,7 +10,7 @@ from typing import Any
 from data.base import pictures
 from data.base.pictures import Pictures
 from data.base.pixels import Pixels
-from data.base.reading import reading, shown
+from data.base.reading import printable, reading
 from infra.errors import WrongInput
 
 FIELD = "data.images"
@@ -27,7 +27,7 @@ def read(path: Path) -> Pictures:
         count, column = file.metadata.num_rows, _column(path, file.schema_arrow)
     are_grey = [_is_grey(encoded, row) for row, encoded in enumerate(_encoded(path, column))]
     if not count or len(are_grey) != count:
-        raise WrongInput(FIELD, f"no pictures in {shown(path.name)}", "at least one picture")
+        raise WrongInput(FIELD, f"no pictures in {printable(path.name)}", "at least one picture")
     channels = 1 if all(are_grey) else 3
 
     def draw(numbered: tuple[int, bytes]) -> Pixels:
@@ -54,7 +54,7 @@ def _column(path: Path, schema: Any) -> str:
         if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
             return name
         raise WrongInput(FIELD, f"{name} of type {kind}", "encoded pictures: bytes, as in a .png")
-    found = f"no image in {shown(path.name)} (it holds {', '.join(schema.names)})"
+    found = f"no image in {printable(path.name)} (it holds {', '.join(schema.names)})"
     raise WrongInput(FIELD, found, "a column named image or images")
 
 

@@ -36,7 +36,7 @@ def _cached(name: str) -> tuple[Batch, Batch, str]:
     import torch
     from torch.utils.data import DataLoader, Dataset, RandomSampler
 
-    source = next(s for s in data.sources(name) if data.at_hand(name, s, folder()))
+    source = next(s for s in data.sources(name) if data.is_available(name, s, folder()))
     data_set = data.load(name, source, folder())
     draws = np.random.default_rng(0)
     packed: Any = getattr(data_set, "packed", None)
@@ -68,7 +68,7 @@ def _cached(name: str) -> tuple[Batch, Batch, str]:
 
 
 def _noise(name: str) -> tuple[Batch, Batch, str]:
-    source = next(s for s in data.sources(name) if data.at_hand(name, s, folder()))
+    source = next(s for s in data.sources(name) if data.is_available(name, s, folder()))
     data_set: Any = data.load(name, source, folder())
     draws = np.random.default_rng(0)
     picture = getattr(data_set, "picture", np.zeros((3, 274, 215))).transpose(1, 2, 0)

@@ -17,6 +17,7 @@ from torch.utils.data import DataLoader, Dataset, RandomSampler
 
 from models import build_objective
 from models.architecture import VAE, initialise
+from models.fast import with_fast
 from models.training import bernoulli_loss, encode
 
 BATCH, LATENTS, COUNT, STRENGTH = 64, 10, 4096, 4.0
@@ -44,7 +45,7 @@ def plain_training(method: str, channels: int) -> Iterator[None]:
     """Each `next` is one optimiser step."""
     vae = VAE(channels, LATENTS, fast=False)
     objective = build_objective(method, STRENGTH, LATENTS)
-    objective.fast = False
+    with_fast(objective, False)
     generator = torch.Generator().manual_seed(0)
     initialise(vae, generator)
     initialise(objective, generator)

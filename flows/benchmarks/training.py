@@ -1,6 +1,6 @@
 """What an optimiser step costs in a worker, against a plain eager loop.
 
-- Ours: Training under Lightning's Trainer, in the environment of a worker.
+- Ours: TrainingModule under Lightning's Trainer, in the environment of a worker.
 - Baseline: plain.py, on one thread and with the system's own allocator.
 
 A turn is one chunk of ours and half as many steps of the baseline; `size` is the number of turns.
@@ -12,6 +12,7 @@ import statistics
 import sys
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -49,11 +50,11 @@ def _overhead(turns: int) -> Row:
     return Row("Trainer's overhead", added, aim, "ms", aim / added, "a step, against 1% of a step")
 
 
-def _ours(method: str, channels: int, precision: str) -> None:
+def _ours(method: str, channels: int, precision: Any) -> None:
     from models import build_objective
     from models.architecture import VAE
     from models.recipe import Recipe
-    from models.training import CHUNK, Training, fit
+    from models.training import CHUNK, TrainingModule, fit
 
     array = pictures(channels)
 
@@ -62,7 +63,7 @@ def _ours(method: str, channels: int, precision: str) -> None:
         images = torch.from_numpy(array[rows].astype(np.float32))
         return images.contiguous(memory_format=torch.channels_last)
 
-    class Timed(Training):
+    class Timed(TrainingModule):
         """Prints after every chunk the seconds of a step, and of `optimise` in it."""
 
         own, began = 0.0, time.perf_counter()

@@ -55,13 +55,15 @@ def measure(size: int | None = None) -> list[Row]:
 def lasso(regressors: Matrix, targets: Matrix) -> Matrix:
     from sklearn.linear_model import Lasso
 
-    return np.abs(Lasso(alpha=0.1).fit(regressors, targets).coef_).T
+    coefficients: Matrix = Lasso(alpha=0.1).fit(regressors, targets).coef_
+    return np.abs(coefficients).T
 
 
 def lasso_cv(regressors: Matrix, targets: Matrix) -> Matrix:
     from sklearn.linear_model import MultiTaskLassoCV
 
-    return np.abs(MultiTaskLassoCV(cv=5).fit(regressors, targets).coef_).T
+    coefficients: Matrix = MultiTaskLassoCV(cv=5).fit(regressors, targets).coef_
+    return np.abs(coefficients).T
 
 
 def spearman(regressors: Matrix, targets: Matrix) -> Matrix:

@@ -1,4 +1,4 @@
-"""`tolstoy data`: what there is, fetch it, check it, take images out of it."""
+"""`tolstoy data`: list, fetch and check data sets, and export images."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ Name = Annotated[str | None, Parameter(help="a data set")]
 
 data_app = App(
     name="data",
-    help="Data sets: what there is, fetch, check, export.\n\nExample: tolstoy data list",
+    help="Data sets: list, fetch, check, export.\n\nExample: tolstoy data list",
     default_parameter=Parameter(negative=""),
 )
 
 
 def use_folder(data_dir: Path | None) -> Path:
-    """Make this folder the data's for this process and those that it starts."""
+    """Use this folder for prepared data, in this process and those that it starts."""
     if data_dir:
         os.environ[ENVIRONMENT] = str(data_dir.expanduser().absolute())
     return folder()
@@ -40,7 +40,7 @@ def use_folder(data_dir: Path | None) -> Path:
 
 @data_app.command(name="list")
 def list_(*, data_dir: DataDir = None, json: Json = False) -> int:
-    """Name, factors, images, source, size and place of every data set.
+    """Name, factors, images, sources, size and files of every data set.
 
     Example: tolstoy data list
     """
@@ -50,7 +50,7 @@ def list_(*, data_dir: DataDir = None, json: Json = False) -> int:
         print(jsonlib.dumps(rows, indent=2))
         return 0
     head = ("name", "factors", "images", "source", "size", "where")
-    shown = [
+    cells = [
         (
             row["name"],
             " × ".join(str(factor["size"]) for factor in row["factors"]),
@@ -61,25 +61,27 @@ def list_(*, data_dir: DataDir = None, json: Json = False) -> int:
         )
         for row in rows
     ]
-    print(table(head, shown))
+    print(table(head, cells))
     print(
-        f"\nFiles are in {cache}; what can be drawn is drawn there when first used.\n"
+        f"\nFiles are in {cache}; pictures that need no file are drawn there on first use.\n"
         "A source marked (fetch) needs its file: tolstoy data fetch NAME [--from PATH]"
     )
     return 0
 
 
 def _listed(name: str, cache: Path) -> dict[str, Any]:
-    known = data.describe(name)
+    description = data.describe(name)
     files = [file for file in data.files(name).values() if (cache / file).is_file()]
     return {
         "name": name,
         "factors": [
             {"name": factor, "size": size}
-            for factor, size in zip(known.factor_names, known.factor_sizes, strict=True)
+            for factor, size in zip(description.factor_names, description.factor_sizes, strict=True)
         ],
-        "images": known.pictures or math.prod(known.factor_sizes),
-        "sources": {source: data.at_hand(name, source, cache) for source in data.sources(name)},
+        "images": description.pictures or math.prod(description.factor_sizes),
+        "sources": {
+            source: data.is_available(name, source, cache) for source in data.sources(name)
+        },
         "bytes": sum((cache / file).stat().st_size for file in files),
         "files": files,
         "folder": str(cache),
@@ -105,7 +107,7 @@ def fetch(
     ] = None,
     data_dir: DataDir = None,
 ) -> int:
-    """Get the published files: downloaded, checked, prepared. The same command goes on.
+    """Download, check and prepare published files. Run it again to continue a download.
 
     Example: tolstoy data fetch shapes3d --from ~/Downloads/3dshapes.h5
     """
@@ -113,7 +115,7 @@ def fetch(
     if all_ and from_:
         raise WrongInput("--from", "--from with --all", "--from with the NAME of one data set")
     if not all_:
-        name = _one_name(name)
+        name = _known(name)
         if name not in _fetchable():
             accepted = f"{', '.join(_fetchable())}; {name} needs no file"
             raise WrongInput("data fetch", name, accepted)
@@ -121,24 +123,24 @@ def fetch(
         return 0
     if name:
         raise WrongInput("NAME", f"{name} with --all", "one data set, or --all")
-    missed = 0
-    for one in _fetchable():
+    errors = 0
+    for fetchable in _fetchable():
         try:
-            _fetch(one, cache, None)
-        except WrongInput as error:  # the others may be had all the same
+            _fetch(fetchable, cache, None)
+        except WrongInput as error:  # the other data sets can still be fetched
             print(f"tolstoy: {error}", file=sys.stderr)
-            missed += 1
-    return 2 if missed else 0
+            errors += 1
+    return 2 if errors else 0
 
 
 def _fetch(name: str, cache: Path, from_: Path | None) -> None:
     for source, published in data.published_files(name).items():
         if not published.check(cache):
-            with bar(name) as tell:
+            with bar(name) as progress:
                 if from_:
-                    published.take(from_, cache, tell)
+                    published.take(from_, cache, progress)
                 else:
-                    published.fetch(cache, tell)
+                    published.fetch(cache, progress)
         print(f"{name}: {source} file is ready in {cache}")
         if published.remark:
             print(f"{name}: {published.remark(published.pixels(cache, name))}")
@@ -148,7 +150,7 @@ def _fetchable() -> list[str]:
     return [name for name in data.DATA_SETS if data.published_files(name)]
 
 
-def _one_name(name: str | None) -> str:
+def _known(name: str | None) -> str:
     if name is None:
         raise WrongInput("NAME", "nothing", "one data set, or --all")
     data.module(name)
@@ -162,17 +164,17 @@ def check(*, data_dir: DataDir = None, json: Json = False) -> int:
     Example: tolstoy data check
     """
     cache = use_folder(data_dir)
-    found = {file: is_whole(cache / file) for file in data.prepared_files(cache)}
+    whole = {file: is_whole(cache / file) for file in data.prepared_files(cache)}
     if json:
-        print(jsonlib.dumps(found, indent=2))
+        print(jsonlib.dumps(whole, indent=2))
     else:
-        for file, whole in found.items():
-            print(f"{'whole  ' if whole else 'DAMAGED'}  {file}")
-        damaged = sum(not whole for whole in found.values())
-        print(f"{len(found)} files in {cache}, {damaged} damaged")
+        for file, file_is_whole in whole.items():
+            print(f"{'whole  ' if file_is_whole else 'DAMAGED'}  {file}")
+        damaged = sum(not file_is_whole for file_is_whole in whole.values())
+        print(f"{len(whole)} files in {cache}, {damaged} damaged")
         if damaged:
             print("Remove a damaged file and use or fetch its data set again.")
-    return 0 if all(found.values()) else 1
+    return 0 if all(whole.values()) else 1
 
 
 @data_app.command
@@ -188,10 +190,10 @@ def export(
     out: Annotated[Path | None, Parameter(help=".npz to write: images (uint8), factors")] = None,
     sheet: Annotated[Path | None, Parameter(help=".png contact sheet to write")] = None,
     source: Annotated[str | None, Parameter(help="redrawn, official or look-alike")] = None,
-    seed: Annotated[int, Parameter(help="of what is drawn afresh: noise, random rows")] = 0,
+    seed: Annotated[int, Parameter(help="of what is random: noise, rows of a contact sheet")] = 0,
     data_dir: DataDir = None,
 ) -> int:
-    """Write chosen images and factors to a file, or some of them to a contact sheet.
+    """Write images and factors to a file, or some images to a contact sheet.
 
     Example: tolstoy data export cars3d --sheet cars.png
     """
@@ -205,15 +207,17 @@ def export(
     from tasks.export import contact_sheet, read_rows, write_images
     from tasks.streams import stream
 
-    with bar(name) as tell:
-        data_set = data.load(name, chosen, cache, lambda part: tell("preparing", part))
-        table_ = read_rows(rows, data_set) if rows else None
+    with bar(name) as progress:
+        data_set = data.load(name, chosen, cache, lambda part: progress("preparing", part))
+        factors = read_rows(rows, data_set) if rows else None
         if out:
             draws = stream("export", name, seed)
-            count = write_images(out, data_set, table_, draws, lambda part: tell("writing", part))
+            count = write_images(
+                out, data_set, factors, draws, lambda part: progress("writing", part)
+            )
             print(f"{out}: {count:,} images of {name} ({chosen})")
     if sheet:
-        png = contact_sheet(data_set, table_, stream("sheet", name, seed))
+        png = contact_sheet(data_set, factors, stream("sheet", name, seed))
         with writing_new(sheet, "--sheet") as partial:
             partial.write_bytes(png)
         print(f"{sheet}: contact sheet of {name} ({chosen})")
@@ -221,11 +225,11 @@ def export(
 
 
 def _source(name: str, source: str | None, cache: Path) -> Any:
-    """The source asked for, or the most faithful one that is at hand."""
-    known = data.sources(name)
-    if source and source not in known:
-        raise WrongInput("--source", source, one_of(known, source))
-    for one in known:
-        if one == source or (not source and data.at_hand(name, one, cache)):
-            return one
+    """The requested source, or the most faithful one that is available."""
+    sources = data.sources(name)
+    if source and source not in sources:
+        raise WrongInput("--source", source, one_of(sources, source))
+    for candidate in sources:
+        if candidate == source or (not source and data.is_available(name, candidate, cache)):
+            return candidate
     raise WrongInput(f"data {name}", f"no file in {cache}", f"tolstoy data fetch {name} first")

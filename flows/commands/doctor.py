@@ -199,7 +199,7 @@ def data_sets(cache: Path) -> Finding:
     to_fetch = [
         name
         for name in data.DATA_SETS
-        if not any(data.at_hand(name, source, cache) for source in data.sources(name))
+        if not any(data.is_available(name, source, cache) for source in data.sources(name))
     ]
     text = f"prepared: {', '.join(prepared) or 'none yet'}"
     if to_fetch:

@@ -44,33 +44,32 @@ def renewed_report(study: Study, store: Store) -> str:
 
 
 def median_rows(
-    study: Study, store: Store, found: Sequence[CellState]
+    study: Study, store: Store, cells: Sequence[CellState]
 ) -> tuple[list[str], list[list[object]]]:
     """A heading, and a row per cell: the median over its seeds of every headline and of UDR."""
     names, values = medians(study, store)
     rows: list[list[object]] = []
-    for one in found:
-        shown = [values.get((one.cell.name, name)) for name in names]
-        numbers = ["-" if value is None else f"{value:.3f}" for value in shown]
-        rows.append([one.cell.name, one.count("trained"), *numbers])
+    for state in cells:
+        of_cell = (values.get((state.cell.name, name)) for name in names)
+        numbers = ["-" if value is None else f"{value:.3f}" for value in of_cell]
+        rows.append([state.cell.name, state.count("trained"), *numbers])
     return ["cell (medians over seeds)", "models", *names], rows
 
 
 def medians(study: Study, store: Store) -> tuple[list[str], dict[tuple[str, str], float]]:
     """The names of headlines and rankings, and by cell and name the median over seeds."""
-    values: dict[tuple[str, str], list[float]] = {}
     columns = ["data", "method", "strength"]
     scores = store.read("scores", [*columns, "metric", "part", "factor", "value"])
-    headlines = (pc.field("part") == HEADLINE) & pc.field("factor").is_null()
-    for row in scores.filter(headlines).to_pylist():
-        if row["value"] is not None:
+    headlines = scores.filter((pc.field("part") == HEADLINE) & pc.field("factor").is_null())
+    ranks = store.read("ranks", [*columns, "similarity", "pool", "udr"])
+    named = [(row, row["metric"], row["value"]) for row in headlines.to_pylist()]
+    for row in ranks.to_pylist():
+        named.append((row, _ranking(study, row["similarity"], row["pool"]), row["udr"]))
+    values: dict[tuple[str, str], list[float]] = {}
+    for row, name, value in named:
+        if value is not None:
             cell = cell_name(row["data"], row["method"], row["strength"])
-            values.setdefault((cell, row["metric"]), []).append(row["value"])
-    for row in store.read("ranks", [*columns, "similarity", "pool", "udr"]).to_pylist():
-        if row["udr"] is not None:
-            cell = cell_name(row["data"], row["method"], row["strength"])
-            ranking = _ranking(study, row["similarity"], row["pool"])
-            values.setdefault((cell, ranking), []).append(row["udr"])
+            values.setdefault((cell, name), []).append(value)
     udr = study.udr
     rankings = [_ranking(study, name, pool) for name in udr.similarities for pool in udr.pools]
     names = [*study.metrics.names, *rankings]

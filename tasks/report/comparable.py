@@ -1,4 +1,4 @@
-"""Whether a study's numbers may stand beside the papers' numbers, and how they are shown."""
+"""Whether a study's numbers are comparable with the papers' numbers, and their common table."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def enough_steps(study: Study) -> bool:
 
 
 def why_not_comparable(study: Study, models: pd.DataFrame) -> str:
-    """Why numbers over all these models may not stand beside the papers'; empty if they may."""
+    """Why numbers over these models are not comparable with the papers'; empty if they are."""
     if not enough_steps(study):
         return _too_few_steps(study)
     if not models["source"].isin(COMPARABLE_SOURCES).all():
@@ -57,7 +57,7 @@ def beside_the_paper(
         )
     if not enough_steps(study):
         why_not = _too_few_steps(study)
-        text = f"The numbers of {question.place} do not stand here: {why_not}."
+        text = f"The numbers of {question.place} are not shown here: {why_not}."
         return replace(
             missing(text), published=tuple(replace(row, why_not=why_not) for row in published)
         )

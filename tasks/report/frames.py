@@ -101,13 +101,13 @@ def parts(
 ) -> dict[tuple[str, str], pd.Series[float]]:
     """A value per model of each (metric, part) without a factor; NaN where there is none."""
     model_ids = pa.array(models["model_id"], pa.string())
-    found = {}
+    values_of = {}
     for part in dict.fromkeys(part for _, part in wanted):
         rows = _values(_part(store, model_ids, part, ["model_id", "metric", "value"]))
         for metric in (metric for metric, of_part in wanted if of_part == part):
             values = rows[rows["metric"] == metric].set_index("model_id")["value"]
-            found[metric, part] = models["model_id"].map(values).astype(float)
-    return found
+            values_of[metric, part] = models["model_id"].map(values).astype(float)
+    return values_of
 
 
 def groups(rows: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[Any, pd.DataFrame]]:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
-from tasks.report.figures.colours import Look
+from tasks.report.figures.colours import Style
 from tasks.report.figures.sparklines import legend_marker
 from tasks.words import SOURCES, data_name, method_name, strength_text, symbol
 
-Looks = Mapping[str, Look]
+Styles = Mapping[str, Style]
 
 
 def data_label(name: str, source: str | None) -> Markup:
@@ -23,16 +23,16 @@ def data_label(name: str, source: str | None) -> Markup:
     return Markup("{} {}").format(data_name(name), badge)
 
 
-def method_label(method: str, looks: Looks, strength: float | None = None) -> Markup:
+def method_label(method: str, styles: Styles, strength: float | None = None) -> Markup:
     """With a strength: `β-VAE, β = 4`."""
     text = method_name(method)
     if strength is not None:
         text += f", {symbol(method)} = {strength_text(strength)}"
     swatch = Markup('<span class="swatch" style="background:var({})"></span>')
-    return swatch.format(looks[method].variable) + text
+    return swatch.format(styles[method].variable) + text
 
 
-def method_legend(looks: Looks, note: str = "") -> tuple[tuple[Markup, str], ...]:
-    """The marker of every method, and what else is to be said."""
-    markers = tuple((legend_marker(look), method_name(method)) for method, look in looks.items())
+def method_legend(styles: Styles, note: str = "") -> tuple[tuple[Markup, str], ...]:
+    """The marker of every method, and a note."""
+    markers = tuple((legend_marker(style), method_name(method)) for method, style in styles.items())
     return (*markers, (Markup(""), note)) if note else markers

@@ -41,7 +41,7 @@ def write_report(store: Store, study: Study, questions: Sequence[str] = QUESTION
         older=frames.older,
         sections=sections(results, questions),
         references=references(
-            methods=list(results.looks),
+            methods=list(results.styles),
             metrics=[metric.name for metric in results.metrics],
             data=dict.fromkeys([*(one.name for one in study.data), *frames.models["data"]]),
             ranked=bool(results.rankings),
@@ -56,14 +56,14 @@ def sections(results: Results, questions: Sequence[str]) -> list[list[Part]]:
 
     Where that one has no answer, its section says so once: questions without one are left out.
     """
-    found: dict[str, list[Part]] = {}
+    by_section: dict[str, list[Part]] = {}
     for name in questions:
         question, answer = load(name)
         part = Part(name, question, answer(results))
-        section = found.setdefault(question.section or name, [])
+        section = by_section.setdefault(question.section or name, [])
         if not (section and section[0].answer.is_missing and part.answer.is_missing):
             section.append(part)
-    return list(found.values())
+    return list(by_section.values())
 
 
 @lru_cache(maxsize=1)

@@ -11,7 +11,7 @@ import pandas as pd
 from infra.store import Store
 from metrics import HEADLINE, METRICS
 from tasks.best import ranking_place
-from tasks.report.figures.colours import Look, looks_of
+from tasks.report.figures.colours import Style, styles_of
 from tasks.report.frames import Frames, parts, read_frames
 from tasks.study.spec import Study
 from tasks.words import metric_name, udr_name
@@ -74,9 +74,9 @@ class Results:
         return next((c for c in self.rankings if self.models[c.id].notna().any()), None)
 
     @cached_property
-    def looks(self) -> dict[str, Look]:
+    def styles(self) -> dict[str, Style]:
         """How each method is drawn, in the order of the study."""
-        return looks_of([*self.study.methods, *self.frames.models["method"].unique()])
+        return styles_of([*self.study.methods, *self.frames.models["method"].unique()])
 
     def with_parts(self, wanted: Sequence[Column]) -> pd.DataFrame:
         """The models with a further column for each of these parts of metrics."""

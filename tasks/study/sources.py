@@ -68,7 +68,7 @@ def with_source(
     known = data.sources(choice.name)
     wanted = [choice.source] if choice.source else [one for one in accepted if one in known]
     for source in wanted:
-        if data.at_hand(choice.name, source, folder()):
+        if data.is_available(choice.name, source, folder()):
             content = data.content(choice.name, source, folder())
             return _checked(choice, source=source, content=content)
     found = f"no {' or '.join(wanted)} pictures" if wanted else f"sources {', '.join(accepted)}"

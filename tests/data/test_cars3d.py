@@ -109,5 +109,5 @@ def test_without_the_file_the_ways_out_are_named(tmp_path):
 
 
 def test_the_checksum_is_the_published_one():
-    assert official_cars.PICTURES == PUBLISHED
+    assert official_cars.CHECKSUM == PUBLISHED
     assert re.fullmatch("md5:[0-9a-f]{32}", cars3d.TAR.checksum)

@@ -73,11 +73,11 @@ def test_the_stream_decides_every_pixel_and_every_call_draws_afresh(scream, fact
 
 
 def test_a_scan_that_the_user_has_makes_it_redrawn(cache, tmp_path, factors):
-    assert not data.at_hand("scream_dsprites", "redrawn", tmp_path)
+    assert not data.is_available("scream_dsprites", "redrawn", tmp_path)
     with pytest.raises(WrongInput, match=r"fetch scream_dsprites.*look-alike"):
         data.load("scream_dsprites", "redrawn", tmp_path)
     THE_SCREAM.take(scan(tmp_path), tmp_path)
-    assert data.at_hand("scream_dsprites", "redrawn", tmp_path)
+    assert data.is_available("scream_dsprites", "redrawn", tmp_path)
     content = data.content("scream_dsprites", "redrawn", tmp_path)
     assert len(content) == 16 and data.content("scream_dsprites", "look-alike", tmp_path) == ""
     (tmp_path / dsprites.FILE).symlink_to(cache / dsprites.FILE)

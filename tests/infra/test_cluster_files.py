@@ -18,7 +18,7 @@ from tests.shell_commands import check_command, commands
 from tests.tree import PACKAGES, PYPROJECT, ROOT
 
 INFRA = ROOT / "infra" / "deploy"
-BESIDE = "infra/deploy/beside_ray.sh"
+WITH_RAY_NODE = "infra/deploy/with_ray_node.sh"
 PAGE = ROOT / "docs" / "cluster.md"
 LOCK = dict(line.split("==") for line in (ROOT / "requirements.lock").read_text().split())
 FILES = [
@@ -279,7 +279,7 @@ def test_the_prefect_worker_drives_this_cluster() -> None:
     (worker,) = deployment["template"]["spec"]["containers"]
     environment = {variable["name"]: variable for variable in worker["env"]}
     head = f"{name}-head-svc:6379"  # as KubeRay names it
-    assert f"{BESIDE} {head} " in worker["args"][0]
+    assert f"{WITH_RAY_NODE} {head} " in worker["args"][0]
     token = environment["RAY_AUTH_TOKEN"]["valueFrom"]["secretKeyRef"]
     assert token == {"name": name, "key": "auth_token"}  # as KubeRay makes it
     served = yaml.safe_load(environment[VARIABLE]["value"])
@@ -306,7 +306,7 @@ def test_a_node_and_its_driver_end_together(tmp_path: Path, first: str) -> None:
         (tmp_path / name).write_text(STUB)
         (tmp_path / name).chmod(0o755)
     environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PLACE": str(tmp_path)}
-    command = [str(ROOT / BESIDE), "head:6379", "driver", "--port", "1"]
+    command = [str(ROOT / WITH_RAY_NODE), "head:6379", "driver", "--port", "1"]
     both = subprocess.Popen(command, env=environment)
     began = tmp_path / "began"
     wait_until(lambda: began.exists() and len(began.read_text().splitlines()) == 2, 20)

@@ -74,5 +74,5 @@ def test_every_method_is_an_objective_with_rising_strengths(method):
 
 
 def test_an_objective_without_a_penalty_says_so():
-    with pytest.raises(TypeError, match="Objective must say"):
+    with pytest.raises(TypeError, match="Objective must define"):
         Objective(1.0, 2).penalty(code(torch.zeros(1, 2), torch.zeros(1, 2)), 0, torch.Generator())

@@ -10,7 +10,7 @@ from torch import nn
 from models import blank
 from models import fast as lowered
 from models.architecture import SIDE, VAE, initialise
-from models.blank import boxes, encode_all, reached
+from models.blank import boxes_around, encode_all, outputs_of
 from models.representation import encode
 
 NEAR = 1e-6  # of the largest code, and of 1, which is the size of what is summed
@@ -24,8 +24,8 @@ def one_thread():
 @pytest.fixture
 def windows_always(monkeypatch):
     """However few pictures there are, and however large their sprites."""
-    monkeypatch.setattr(blank, "ENOUGH", 1)
-    monkeypatch.setattr(blank, "_small", lambda around: np.ones(len(around), bool))
+    monkeypatch.setattr(blank, "FEWEST", 1)
+    monkeypatch.setattr(blank, "is_small", lambda boxes: np.ones(len(boxes), bool))
 
 
 def network(channels: int = 1, architecture: str = "paper", fast: bool = True) -> VAE:
@@ -63,13 +63,14 @@ def refuse(*_):
     raise AssertionError("not this way")
 
 
-EVERYWHERE = [
-    *((0, 9, 0, 9), (0, 9, 55, 64), (55, 64, 0, 9), (55, 64, 55, 64)),  # corners
-    *((0, 4, 20, 31), (60, 64, 20, 31), (20, 31, 0, 3), (20, 31, 61, 64)),  # edges
-    *((0, 1, 0, 1), (63, 64, 63, 64), (31, 32, 40, 41)),  # single pixels
-    *((0, 64, 5, 6), (5, 6, 0, 64), (0, 64, 0, 64), (1, 63, 1, 63)),  # lines, full, nearly full
-    *((0, 0, 0, 0), (17, 42, 22, 37), (18, 42, 23, 37), (3, 62, 2, 61)),  # empty, and inside
-]
+CORNERS = [(0, 9, 0, 9), (0, 9, 55, 64), (55, 64, 0, 9), (55, 64, 55, 64)]
+EDGES = [(0, 4, 20, 31), (60, 64, 20, 31), (20, 31, 0, 3), (20, 31, 61, 64)]
+PIXELS = [(0, 1, 0, 1), (63, 64, 63, 64), (31, 32, 40, 41)]
+LINES = [(0, 64, 5, 6), (5, 6, 0, 64)]
+FULL = [(0, 64, 0, 64), (1, 63, 1, 63)]
+EMPTY = [(0, 0, 0, 0)]
+INSIDE = [(17, 42, 22, 37), (18, 42, 23, 37), (3, 62, 2, 61)]
+EVERYWHERE = CORNERS + EDGES + PIXELS + LINES + FULL + EMPTY + INSIDE
 
 
 @pytest.mark.parametrize("fast", [True, False])
@@ -78,9 +79,9 @@ EVERYWHERE = [
 def test_sprites_anywhere_have_the_plain_encoders_codes(
     architecture, channels, fast, windows_always, monkeypatch
 ):
-    monkeypatch.setattr(blank, "_plainly", refuse)
+    monkeypatch.setattr(blank, "encode_whole", refuse)
     if not fast:
-        monkeypatch.setattr(lowered, "_stages", refuse)
+        monkeypatch.setattr(lowered, "stages_of", refuse)
     assert_plain(network(channels, architecture, fast), sprites(EVERYWHERE, channels))
 
 
@@ -98,9 +99,9 @@ spans = st.tuples(st.integers(0, SIDE - 1), st.integers(1, SIDE)).map(
 def test_any_sprites_have_the_plain_encoders_codes(found, architecture, shared):
     """Whichever layer it is whose windows pictures share."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blank, "ENOUGH", 1)
-        patch.setattr(blank, "SHARED", shared)
-        patch.setattr(blank, "_small", lambda around: np.ones(len(around), bool))
+        patch.setattr(blank, "FEWEST", 1)
+        patch.setattr(blank, "GROUPING_LAYER", shared)
+        patch.setattr(blank, "is_small", lambda boxes: np.ones(len(boxes), bool))
         images = sprites([(*rows, *columns) for rows, columns in found])
         assert_plain(network(1, architecture), images)
 
@@ -108,7 +109,7 @@ def test_any_sprites_have_the_plain_encoders_codes(found, architecture, shared):
 @pytest.mark.parametrize("count", [127, 128, 129, 300])
 def test_batches_that_are_not_full(count, windows_always, monkeypatch):
     """What a batch leaves behind must not show in the next: these differ in size and place."""
-    monkeypatch.setattr(blank, "_plainly", refuse)
+    monkeypatch.setattr(blank, "encode_whole", refuse)
     near = [(20 + i % 3, 36 + i % 4, 20 + i % 2, 34 + i % 5) for i in range(count)]
     assert_plain(network(), sprites(near))
 
@@ -125,38 +126,38 @@ def many(count: int = 700) -> np.ndarray:
 
 
 def test_windows_are_for_many_small_sprites_alike_and_codes_come_back_in_their_order(monkeypatch):
-    seen = {"windows": 0, "plainly": 0}
-    means, plainly = blank._Window.means, blank._plainly
+    encoded = {"in windows": 0, "whole": 0}
+    means, encode_whole = blank.Window.means, blank.encode_whole
 
     def counted_means(self, images):
-        seen["windows"] += len(images)
+        encoded["in windows"] += len(images)
         return means(self, images)
 
-    def counted_plainly(vae, show, places):
-        seen["plainly"] += len(places)
-        return plainly(vae, show, places)
+    def counted_whole(vae, show, places):
+        encoded["whole"] += len(places)
+        return encode_whole(vae, show, places)
 
-    monkeypatch.setattr(blank._Window, "means", counted_means)
-    monkeypatch.setattr(blank, "_plainly", counted_plainly)
-    large = sprites([(8, 58, 3, 61)] * blank.ENOUGH)
+    monkeypatch.setattr(blank.Window, "means", counted_means)
+    monkeypatch.setattr(blank, "encode_whole", counted_whole)
+    large = sprites([(8, 58, 3, 61)] * blank.FEWEST)
     images = np.concatenate([many(), large])
     assert_plain(network(), images)
-    assert seen == {"windows": 700 - ODD, "plainly": ODD + len(large)}
+    assert encoded == {"in windows": 700 - ODD, "whole": ODD + len(large)}
 
 
 @pytest.mark.parametrize("architecture", ["paper", "library"])
 def test_a_window_is_hardly_larger_than_each_pictures_own(architecture):
-    layers = blank._layers(network(1, architecture))
+    layers = blank.convolutions(network(1, architecture))
     draws = np.random.default_rng(3)
     first = draws.integers(0, 45, size=(5000, 2))
     ends = first + draws.integers(5, 19, size=(5000, 2))
     around = np.stack([first[:, 0], ends[:, 0], first[:, 1], ends[:, 1]], axis=1)
-    groups = list(blank._groups(around, layers))
+    groups = list(blank.grouped(around, layers))
     assert sorted(np.concatenate(groups).tolist()) == list(range(5000))
 
     def third(some: np.ndarray) -> np.ndarray:
         for layer, side in zip(layers, (32, 16, 8), strict=False):
-            some = reached(some, layer.convolution, side)
+            some = outputs_of(some, layer.layer, side)
         return some
 
     windows = [np.unique(third(around[group]), axis=0) for group in groups]
@@ -179,8 +180,8 @@ def test_same_bits_every_time_and_nearly_the_same_in_any_company():
 
 @pytest.mark.parametrize("few", [True, False], ids=["few", "not blank"])
 def test_where_windows_do_not_pay_codes_are_those_of_encode_to_the_bit(few, monkeypatch):
-    monkeypatch.setattr(blank, "_Window", refuse)
-    images = many(blank.ENOUGH - 1) if few else many(1500)
+    monkeypatch.setattr(blank, "Window", refuse)
+    images = many(blank.FEWEST - 1) if few else many(1500)
     if not few:
         images = np.maximum(images, np.float32(0.1))
     shown = []
@@ -193,20 +194,20 @@ def test_where_windows_do_not_pay_codes_are_those_of_encode_to_the_bit(few, monk
     found = encode_all(vae, show, len(images))
     np.testing.assert_array_equal(found, encode(vae, images)[0])
     looked_at = sum(shown) - len(images)
-    assert looked_at == 0 if few else looked_at < 2 * blank.ENOUGH
+    assert looked_at == 0 if few else looked_at < 2 * blank.FEWEST
 
 
 def test_a_picture_is_blank_outside_of_its_box_and_no_smaller_box_would_do():
     places = [box for box in EVERYWHERE if box[1] > box[0]]
     images = sprites(places, channels=3)
     images[:, 1:] = 0  # what is in one channel only counts as well
-    np.testing.assert_array_equal(boxes(images), places)
+    np.testing.assert_array_equal(boxes_around(images), places)
     images[:, 1], images[:, 0] = images[:, 0].copy(), 0
-    np.testing.assert_array_equal(boxes(images), places)
-    np.testing.assert_array_equal(boxes(sprites([(0, 0, 0, 0)])), [(0, 64, 0, 64)])
+    np.testing.assert_array_equal(boxes_around(images), places)
+    np.testing.assert_array_equal(boxes_around(sprites([(0, 0, 0, 0)])), [(0, 64, 0, 64)])
     dots = np.zeros((1, 1, 64, 64), np.float32)
     dots[0, 0, [50, 12], [7, 33]] = 0.01, 1.0
-    np.testing.assert_array_equal(boxes(dots), [(12, 51, 7, 34)])
+    np.testing.assert_array_equal(boxes_around(dots), [(12, 51, 7, 34)])
 
 
 @pytest.mark.parametrize("kernel", [2, 4])
@@ -224,7 +225,7 @@ def test_outputs_that_read_a_box_by_trying_each(kernel, side):
             rows = layer(image)[0, 0, :, side // 4] != 0
         (changed,) = np.nonzero(rows.numpy())
         other = (side // 2, side // 2 + 1)
-        (found,) = reached(np.array([[first, end, *other]]), layer, side // 2)
+        (found,) = outputs_of(np.array([[first, end, *other]]), layer, side // 2)
         assert found[:2].tolist() == [changed[0], changed[-1] + 1]
-        (turned,) = reached(np.array([[*other, first, end]]), layer, side // 2)
+        (turned,) = outputs_of(np.array([[*other, first, end]]), layer, side // 2)
         assert turned.tolist() == [*found[2:], *found[:2]]

@@ -62,10 +62,13 @@ LAYERS = {
 @pytest.mark.parametrize("rows", [1, 7])
 def test_each_layer_is_torchs_in_double_precision(name, after, rows):
     layer, shape = LAYERS[name]
-    layers = drawn(nn.Sequential(copy.deepcopy(layer), *([after] if after else [])))
+    layers = drawn(fast.Layers(copy.deepcopy(layer), *([after] if after else [])))
     values = torch.randn(rows, *shape, generator=seeded(1)).requires_grad_()
-    exact, exact_values = copy.deepcopy(layers).double(), values.detach().double().requires_grad_()
-    found, expected = fast.run(layers, values), exact(exact_values)
+    exact, exact_values = (
+        fast.with_fast(copy.deepcopy(layers).double(), False),
+        values.detach().double().requires_grad_(),
+    )
+    found, expected = layers(values), exact(exact_values)
     assert_near(found, expected)
     weights = torch.randn(expected.shape, generator=seeded(2))
     of_found = gradients(found, values, layers.parameters(), weights)
@@ -132,9 +135,9 @@ def test_same_bits_every_time():
 
 
 def test_gradients_can_be_asked_for_again_and_are_left_alone():
-    layers = drawn(nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 8), nn.ReLU()))
+    layers = drawn(fast.Layers(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 8), nn.ReLU()))
     values = torch.randn(4, 5, generator=seeded(0)).requires_grad_()
-    result, weights = fast.run(layers, values), torch.ones(4, 8)
+    result, weights = layers(values), torch.ones(4, 8)
     first = torch.autograd.grad(result, [values], weights, retain_graph=True)[0]
     assert torch.equal(first, torch.autograd.grad(result, [values], weights)[0])
     assert torch.equal(weights, torch.ones(4, 8))
@@ -146,7 +149,7 @@ def test_off_means_torchs_own_layers(monkeypatch, switched_off):
         raise AssertionError("lowered")
 
     quick, plain = networks(1, "paper")
-    monkeypatch.setattr(fast, "_stages", refuse)
+    monkeypatch.setattr(fast, "stages_of", refuse)
     with pytest.raises(AssertionError, match="lowered"):
         quick.encoder(images(1, 1))
     if switched_off == "by the argument":
@@ -157,7 +160,7 @@ def test_off_means_torchs_own_layers(monkeypatch, switched_off):
 
 def test_a_layer_that_has_no_fast_form_is_refused():
     with pytest.raises(TypeError, match="Tanh"):
-        fast.run(nn.Sequential(nn.Linear(2, 2), nn.Tanh()), torch.zeros(1, 2))
+        fast.Layers(nn.Linear(2, 2), nn.Tanh())(torch.zeros(1, 2))
 
 
 # FactorVAE's discriminator ------------------------------------------------------------------------
@@ -165,7 +168,7 @@ def test_a_layer_that_has_no_fast_form_is_refused():
 
 def penalties(quick: bool, number: torch.dtype):
     objective = drawn(FactorVAE(3.0, 4))
-    objective.fast = quick
+    fast.with_fast(objective, quick)
     objective.to(number)
     z = torch.randn(9, 4, generator=seeded(7)).to(number).requires_grad_()
     penalty = objective.penalty(Code(z, z, z, torch.zeros(4, dtype=number)), 0, seeded(8))

@@ -11,7 +11,7 @@ from infra.errors import WrongInput
 from models import METHODS, Method, build_objective
 from models.architecture import VAE
 from models.recipe import Recipe
-from models.training import Training, fit
+from models.training import TrainingModule, fit
 from tasks.study.reading import parse_study
 
 SEVENTH = '''
@@ -52,11 +52,11 @@ def seeded(step: int, purpose: int) -> torch.Generator:
     return torch.Generator().manual_seed(1000 * step + purpose)
 
 
-def training(method, strength, steps=20, latents=10, channels=1) -> Training:
+def training(method, strength, steps=20, latents=10, channels=1) -> TrainingModule:
     def batch(step: int) -> torch.Tensor:
         return (torch.rand(4, channels, 64, 64, generator=seeded(step, 1)) > 0.9).float()
 
-    made = Training(
+    made = TrainingModule(
         VAE(channels, latents),
         build_objective(method, strength, latents),
         Recipe(steps=steps, learning_rate=1e-3),
@@ -68,7 +68,7 @@ def training(method, strength, steps=20, latents=10, channels=1) -> Training:
     return made
 
 
-def state(made: Training) -> dict[str, torch.Tensor]:
+def state(made: TrainingModule) -> dict[str, torch.Tensor]:
     return {name: tensor.detach().clone() for name, tensor in made.state_dict().items()}
 
 

@@ -13,7 +13,7 @@ from models import METHODS, build_objective
 from models.architecture import VAE
 from models.objective import Objective, Penalty
 from models.recipe import Recipe
-from models.training import CHUNK, Diverged, Training, bernoulli_loss, fit
+from models.training import CHUNK, Diverged, TrainingModule, bernoulli_loss, fit
 
 RECIPE = Recipe(steps=60, learning_rate=1e-3)
 
@@ -33,7 +33,7 @@ def batch(step: int) -> torch.Tensor:
 
 def training(method="beta_vae", recipe=RECIPE, after_chunk=lambda _: None, batch=batch, **more):
     objective = more.get("objective") or build_objective(method, 4.0, 3)
-    made = Training(
+    made = TrainingModule(
         VAE(1, 3, fast=more.get("fast", True)),
         objective,
         recipe,
@@ -46,7 +46,7 @@ def training(method="beta_vae", recipe=RECIPE, after_chunk=lambda _: None, batch
     return made
 
 
-def weights(made: Training) -> list[torch.Tensor]:
+def weights(made: TrainingModule) -> list[torch.Tensor]:
     return [tensor.detach().clone() for tensor in made.state_dict().values()]
 
 
@@ -248,7 +248,7 @@ def test_going_on_from_a_checkpoint_gives_the_same_bytes(method, chunks):
     fit(whole)
     saved = []
 
-    def interrupt(made: Training) -> None:
+    def interrupt(made: TrainingModule) -> None:
         if made.done == chunks * CHUNK:
             made.seconds = 12.5
             saved.append(made.checkpoint())

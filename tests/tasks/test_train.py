@@ -20,7 +20,7 @@ from data import dsprites
 from infra.store import Store
 from models import METHODS
 from models.representation import encode
-from models.training import Training
+from models.training import TrainingModule
 from tasks import data_sets
 from tasks.log import LOG
 from tasks.streams import stream
@@ -193,7 +193,7 @@ def test_a_model_that_is_out_of_memory_says_so(error, tmp_path, monkeypatch):
     def broken(self, step):
         raise error
 
-    monkeypatch.setattr(Training, "optimise", broken)
+    monkeypatch.setattr(TrainingModule, "optimise", broken)
     assert train_model(*in_store(tmp_path), MODEL) == "failed"
     assert outcome(tmp_path)["reason"].startswith("out of memory (")
 
@@ -348,9 +348,9 @@ def interrupted(model: Model, folder: Path, monkeypatch, chunks: int = 1) -> byt
 def test_a_checkpoint_is_gone_on_from(method, tmp_path, monkeypatch):
     model = replace(MODEL, method=method)
     interrupted(model, tmp_path, monkeypatch, chunks=2)
-    steps, optimise = [], Training.optimise
+    steps, optimise = [], TrainingModule.optimise
     monkeypatch.setattr(
-        Training, "optimise", lambda self, step: (steps.append(step), optimise(self, step))[1]
+        TrainingModule, "optimise", lambda self, step: (steps.append(step), optimise(self, step))[1]
     )
     assert train_model(*in_store(tmp_path), model) == "trained"
     assert steps == list(range(40, 50))
@@ -380,9 +380,9 @@ def test_a_damaged_checkpoint_only_costs_its_steps(damage, undisturbed, tmp_path
 def test_the_checkpoint_before_a_damaged_one_is_gone_on_from(undisturbed, tmp_path, monkeypatch):
     whole = interrupted(MODEL, tmp_path, monkeypatch, chunks=2)
     Store(tmp_path).write_bytes(whole[:-1] + b"!", "models", MODEL.id, "checkpoint.pt")
-    steps, optimise = [], Training.optimise
+    steps, optimise = [], TrainingModule.optimise
     monkeypatch.setattr(
-        Training, "optimise", lambda self, step: (steps.append(step), optimise(self, step))[1]
+        TrainingModule, "optimise", lambda self, step: (steps.append(step), optimise(self, step))[1]
     )
     assert train_model(*in_store(tmp_path), MODEL) == "trained"
     assert steps == list(range(20, 50)), "the damaged one was of step 40, the one before of 20"
@@ -411,7 +411,7 @@ def test_a_diverged_model_is_a_row_with_its_reason(tmp_path):
 
 
 def test_weights_that_broke_in_the_last_step_are_a_diverged_model(tmp_path, monkeypatch):
-    optimise = Training.optimise
+    optimise = TrainingModule.optimise
 
     def last(self, step):
         losses = optimise(self, step)
@@ -419,7 +419,7 @@ def test_weights_that_broke_in_the_last_step_are_a_diverged_model(tmp_path, monk
             next(self.vae.encoder.mean.parameters()).data.fill_(float("nan"))
         return losses
 
-    monkeypatch.setattr(Training, "optimise", last)
+    monkeypatch.setattr(TrainingModule, "optimise", last)
     short = changed(MODEL, steps=1)
     assert train_model(*in_store(tmp_path), short) == "diverged"
     assert "nan" in outcome(tmp_path, short)["reason"]
@@ -430,7 +430,7 @@ def test_an_exception_is_a_row_and_a_file_to_read(tmp_path, monkeypatch):
     def broken(self, step):
         raise RuntimeError("the roof leaks")
 
-    monkeypatch.setattr(Training, "optimise", broken)
+    monkeypatch.setattr(TrainingModule, "optimise", broken)
     assert train_model(*in_store(tmp_path), MODEL) == "failed"
     row = outcome(tmp_path)
     assert (row["status"], row["reason"]) == ("failed", "RuntimeError: the roof leaks")

@@ -1,7 +1,7 @@
 """Fifty toys of simple solids: ten animals, people, aeroplanes, trucks and cars each.
 
-A row of numbers makes one toy. x points to the front, z upwards from the ground, and units are
-the toy's own: `toy` brings all to the same size.
+A row of numbers defines one toy. x points to the front, z upwards from the ground. Each toy has
+its own units: `toy` scales all to the same size.
 """
 
 from dataclasses import replace

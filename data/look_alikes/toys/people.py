@@ -1,4 +1,4 @@
-"""Human figures of simple solids: bulk, stride, arms, hats and what they hold."""
+"""Human figures of simple solids, which differ in bulk, stride, arms, hats and what they hold."""
 
 from collections.abc import Iterator
 

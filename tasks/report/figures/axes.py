@@ -114,14 +114,14 @@ def label(
     across: str,
     up: str,
     colour: str = colours.MUTED,
-    turned: bool = False,
+    upright: bool = False,
 ) -> None:
     """Words at a place of the axes' data, moved by pixels; never read as mathematics."""
-    style: dict[str, Any] = {"ha": across, "va": up, "color": colour}
-    if turned:
-        style |= {"rotation": 90, "rotation_mode": "anchor"}
-    style |= {"textcoords": "offset points", "annotation_clip": False, "parse_math": False}
-    axes.annotate(text, at, shift, **style)
+    options: dict[str, Any] = {"ha": across, "va": up, "color": colour}
+    if upright:
+        options |= {"rotation": 90, "rotation_mode": "anchor"}
+    options |= {"textcoords": "offset points", "annotation_clip": False, "parse_math": False}
+    axes.annotate(text, at, shift, **options)
 
 
 def value_text(value: float) -> str:

@@ -25,7 +25,7 @@ from tasks.report.figures.axes import (
     x_scale,
     y_scale,
 )
-from tasks.report.figures.colours import Look
+from tasks.report.figures.colours import Style
 
 HEIGHT = 128.0  # px, of one panel
 SIDES = 2.5  # in units of the ticks, left and right of the lines
@@ -37,7 +37,7 @@ class Line:
     """A line with a band of ± spread, and a short bar at the right of the panel for `end`."""
 
     panel: str  # the title of the axes that it is drawn in
-    look: Look
+    style: Style
     at: Sequence[float]
     middle: Sequence[float]
     spread: Sequence[float]
@@ -61,14 +61,14 @@ def lines_plot(
             label(axes, panel, at, (-42, 9), "left", "bottom", colours.INK)
             for line in (line for line in lines if line.panel == panel):
                 x, middle, spread = (np.array(v) for v in (line.at, line.middle, line.spread))
-                style: dict[str, Any] = {"color": line.look.light, "clip_on": False}
+                options: dict[str, Any] = {"color": line.style.light, "clip_on": False}
                 axes.fill_between(
-                    x, middle - spread, middle + spread, alpha=0.16, linewidth=0, **style
+                    x, middle - spread, middle + spread, alpha=0.16, linewidth=0, **options
                 )
-                marked = f"{line.look.marker}-"
-                axes.plot(x, middle, marked, linewidth=1.6, markersize=4.6, mew=0, **style)
+                marked = f"{line.style.marker}-"
+                axes.plot(x, middle, marked, linewidth=1.6, markersize=4.6, mew=0, **options)
                 end = axes.get_xlim()[1]
-                axes.plot([end - 1.2, end], [line.end] * 2, "-", linewidth=2.4, **style)
+                axes.plot([end - 1.2, end], [line.end] * 2, "-", linewidth=2.4, **options)
         for tick in ticks:
             label(rows[-1], str(tick), (tick, scale[0]), (0, -8), "center", "top")
         middle_tick = ((first + last) / 2, scale[0])
@@ -76,7 +76,7 @@ def lines_plot(
         return Drawing(inline(figure, name), THIRD)
 
 
-def training_plot(curves: pd.DataFrame, look: Look, name: str) -> Drawing:
+def training_plot(curves: pd.DataFrame, style: Style, name: str) -> Drawing:
     """Reconstruction and KL over steps: a line per strength, a band from lowest to highest seed."""
     cells = [cell.sort_values("step") for _, cell in curves.groupby("strength")]
     last = max(float(curves["step"].max()), 1.0)
@@ -92,11 +92,11 @@ def training_plot(curves: pd.DataFrame, look: Look, name: str) -> Drawing:
             for place, cell in enumerate(cells):
                 steps, opacity = cell["step"].to_numpy(), line_opacity(place, len(cells))
                 band: dict[str, Any] = {
-                    "color": look.light,
+                    "color": style.light,
                     "alpha": 0.3 / (2 + len(cells)),
                     "linewidth": 0,
                 }
-                line: dict[str, Any] = {"color": look.light, "alpha": opacity, "linewidth": 1.8}
+                line: dict[str, Any] = {"color": style.light, "alpha": opacity, "linewidth": 1.8}
                 axes.fill_between(steps, cell[low].to_numpy(), cell[high].to_numpy(), **band)
                 axes.plot(steps, cell[middle].to_numpy(), **line)
             at = (0.0, scale[1])

@@ -15,7 +15,7 @@ DARK_INK, DARK_MUTED, DARK_RULE, DARK_GROUND = "#e9e6df", "#a5a29a", "#383632", 
 
 
 @dataclass(frozen=True)
-class Look:
+class Style:
     """How a method is drawn."""
 
     variable: str
@@ -25,18 +25,18 @@ class Look:
 
 
 KNOWN = {
-    "beta_vae": Look("--m0", "#0072b2", "#4f9fe8", "o"),
-    "factor_vae": Look("--m1", "#d55e00", "#ee7d33", "s"),
-    "beta_tcvae": Look("--m2", "#009e73", "#2bbd93", "^"),
-    "dip_vae_i": Look("--m3", "#b8578f", "#dc8fbd", "D"),
-    "dip_vae_ii": Look("--m4", "#d99400", "#eab54a", "v"),
-    "annealed_vae": Look("--m5", "#46a5dc", "#93d2f5", "P"),
+    "beta_vae": Style("--m0", "#0072b2", "#4f9fe8", "o"),
+    "factor_vae": Style("--m1", "#d55e00", "#ee7d33", "s"),
+    "beta_tcvae": Style("--m2", "#009e73", "#2bbd93", "^"),
+    "dip_vae_i": Style("--m3", "#b8578f", "#dc8fbd", "D"),
+    "dip_vae_ii": Style("--m4", "#d99400", "#eab54a", "v"),
+    "annealed_vae": Style("--m5", "#46a5dc", "#93d2f5", "P"),
 }
 SPARE = (
-    Look("--m6", "#555550", "#bdbab2", "X"),
-    Look("--m7", "#8a6d3b", "#c5a46a", "<"),
-    Look("--m8", "#7a5195", "#b48fd0", ">"),
-    Look("--m9", "#6b8e23", "#a4c65c", "p"),
+    Style("--m6", "#555550", "#bdbab2", "X"),
+    Style("--m7", "#8a6d3b", "#c5a46a", "<"),
+    Style("--m8", "#7a5195", "#b48fd0", ">"),
+    Style("--m9", "#6b8e23", "#a4c65c", "p"),
 )
 PAGE = {
     "--ink": (INK, DARK_INK),
@@ -46,23 +46,23 @@ PAGE = {
 }
 
 
-def looks_of(methods: Iterable[str]) -> dict[str, Look]:
-    """Every method's look; methods we do not know take the spare ones in turn."""
-    found: dict[str, Look] = {}
+def styles_of(methods: Iterable[str]) -> dict[str, Style]:
+    """Every method's style; methods we do not know take the spare ones in turn."""
+    styles: dict[str, Style] = {}
     unknown = 0
     for method in methods:
         if method in KNOWN:
-            found[method] = KNOWN[method]
-        elif method not in found:
-            found[method] = SPARE[unknown % len(SPARE)]
+            styles[method] = KNOWN[method]
+        elif method not in styles:
+            styles[method] = SPARE[unknown % len(SPARE)]
             unknown += 1
-    return found
+    return styles
 
 
 def variables() -> dict[str, str]:
     """The CSS variable of every light colour."""
     of_page = {light: name for name, (light, _) in PAGE.items()}
-    return of_page | {look.light: look.variable for look in (*KNOWN.values(), *SPARE)}
+    return of_page | {style.light: style.variable for style in (*KNOWN.values(), *SPARE)}
 
 
 def css() -> str:
@@ -71,9 +71,9 @@ def css() -> str:
     for name, (of_light, of_dark) in PAGE.items():
         light.append(f"{name}:{of_light}")
         dark.append(f"{name}:{of_dark}")
-    for look in (*KNOWN.values(), *SPARE):
-        light.append(f"{look.variable}:{look.light}")
-        dark.append(f"{look.variable}:{look.dark}")
+    for style in (*KNOWN.values(), *SPARE):
+        light.append(f"{style.variable}:{style.light}")
+        dark.append(f"{style.variable}:{style.dark}")
     return (
         f":root{{color-scheme:light dark;{';'.join(light)}}}\n"
         f"@media (prefers-color-scheme:dark){{:root{{{';'.join(dark)}}}}}"

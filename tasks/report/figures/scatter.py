@@ -27,7 +27,7 @@ from tasks.report.figures.axes import (
     x_scale,
     y_scale,
 )
-from tasks.report.figures.colours import Look
+from tasks.report.figures.colours import Style
 from tasks.report.frames import groups
 
 Points = NDArray[np.float64]  # (models, 2)
@@ -40,7 +40,7 @@ def scatter_plot(
     up: str,
     scales: tuple[Limits, Limits],
     across_title: str,
-    looks: Mapping[str, Look],
+    styles: Mapping[str, Style],
     name: str,
 ) -> Drawing:
     """One score against another: methods by colour and marker, strengths by size."""
@@ -52,18 +52,18 @@ def scatter_plot(
         y_scale(axes, scales[1])
         label(axes, across_title, (sum(scales[0]) / 2, scales[1][0]), (0, -24), "center", "top")
         for (method,), rows in groups(models, ["method"]):
-            look = looks[method]
+            style = styles[method]
             cells = _points(rows, across, up)
             if crowd:
-                cells = _middle_halves(axes, cells, look)
+                cells = _middle_halves(axes, cells, style)
             for place, cell in enumerate(cells):
                 size = marker_size(place, len(cells))
-                style: dict[str, Any] = {
-                    "color": look.light,
+                options: dict[str, Any] = {
+                    "color": style.light,
                     "alpha": 0.8 if crowd else 0.6,
                     "markersize": size,
                 }
-                axes.plot(*cell.T, look.marker, mew=0, clip_on=False, **style)
+                axes.plot(*cell.T, style.marker, mew=0, clip_on=False, **options)
         return Drawing(inline(figure, name), THIRD)
 
 
@@ -79,14 +79,19 @@ def is_crowd(models: int) -> bool:
     return models > CROWD
 
 
-def _middle_halves(axes: Axes, cells: list[Points], look: Look) -> list[Points]:
+def _middle_halves(axes: Axes, cells: list[Points], style: Style) -> list[Points]:
     """A cross per cell, over the middle half of its models in both directions; its medians."""
     empty = np.full((3, 2), np.nan)
     quartiles = [np.quantile(c, (0.25, 0.5, 0.75), axis=0) if len(c) else empty for c in cells]
     across, up = np.transpose(quartiles, (2, 1, 0))  # each (quartiles, cells)
-    style: dict[str, Any] = {"color": look.light, "linewidth": 1, "alpha": 0.45, "clip_on": False}
-    axes.hlines(up[1], across[0], across[2], **style)
-    axes.vlines(across[1], up[0], up[2], **style)
+    options: dict[str, Any] = {
+        "color": style.light,
+        "linewidth": 1,
+        "alpha": 0.45,
+        "clip_on": False,
+    }
+    axes.hlines(up[1], across[0], across[2], **options)
+    axes.vlines(across[1], up[0], up[2], **options)
     return [medians[None] for _, medians, _ in quartiles]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from markupsafe import Markup
 
 from tasks.report.figures.axes import Limits
-from tasks.report.figures.colours import Look
+from tasks.report.figures.colours import Style
 
 WIDTH, HEIGHT, EDGE = 66, 12, 3
 POINTS = 12  # up to here every model is a point, above a box
@@ -55,8 +55,8 @@ def sparkline(values: Sequence[float], scale: Limits, colour: str) -> Markup:
     return Markup(f'<svg class="mark" {size} {style} aria-hidden="true">{"".join(shapes)}</svg>')
 
 
-def legend_marker(look: Look) -> Markup:
+def legend_marker(style: Style) -> Markup:
     return Markup(
         f'<svg width="12" height="12" viewBox="0 0 12 12" aria-hidden="true">'
-        f'<path d="{SHAPES[look.marker]}" style="fill:var({look.variable})"/></svg>'
+        f'<path d="{SHAPES[style.marker]}" style="fill:var({style.variable})"/></svg>'
     )

@@ -25,7 +25,7 @@ from tasks.report.figures.axes import (
     label,
     y_scale,
 )
-from tasks.report.figures.colours import Look
+from tasks.report.figures.colours import Style
 from tasks.report.frames import groups
 from tasks.words import method_name, strength_text
 
@@ -43,27 +43,27 @@ class _Cell:
 
 
 def strip_plot(
-    scores: pd.DataFrame, score: str, scale: Limits, looks: Mapping[str, Look], name: str
+    scores: pd.DataFrame, score: str, scale: Limits, styles: Mapping[str, Style], name: str
 ) -> Drawing:
     methods = [(method, _cells(rows, score)) for (method,), rows in groups(scores, ["method"])]
     width, step, rooms = _slots(
         [len(cells) for _, cells in methods], [method_name(method) for method, _ in methods]
     )
     longest = LETTER * max(len(strength_text(c.strength)) for _, cells in methods for c in cells)
-    turned = longest > step - 2
-    margins = Margins(right=8, bottom=40 + (longest - 5 if turned else 0))
+    upright = longest > step - 2
+    margins = Margins(right=8, bottom=40 + (longest - 5 if upright else 0))
     with mpl.rc_context(STYLE):
         figure, (axes,) = blank(width, 176 + margins.bottom, margins)
         axes.set_xlim(0, sum(rooms))
         y_scale(axes, scale)
-        start, how = 0.0, ("right", "center") if turned else ("center", "top")
+        start, how = 0.0, ("right", "center") if upright else ("center", "top")
         for (method, cells), room in zip(methods, rooms, strict=True):
             first = start + (room - step * (len(cells) - 1)) / 2
             places = [first + i * step for i in range(len(cells))]
-            _draw_cells(axes, places, cells, min(0.36 * step, 9.0), looks[method])
+            _draw_cells(axes, places, cells, min(0.36 * step, 9.0), styles[method])
             for x, cell in zip(places, cells, strict=True):
                 text = strength_text(cell.strength)
-                label(axes, text, (x, scale[0]), (0, -8), *how, turned=turned)
+                label(axes, text, (x, scale[0]), (0, -8), *how, upright=upright)
             below = ((start + room / 2, scale[0]), (0, 6 - margins.bottom))
             label(axes, method_name(method), *below, "center", "bottom", colours.INK)
             if start:
@@ -98,18 +98,18 @@ def _slots(sizes: Sequence[int], names: Sequence[str]) -> tuple[int, float, list
 
 
 def _draw_cells(
-    axes: Axes, places: Sequence[float], cells: Sequence[_Cell], half: float, look: Look
+    axes: Axes, places: Sequence[float], cells: Sequence[_Cell], half: float, style: Style
 ) -> None:
     """One artist for all cells of a method, since matplotlib's time goes by artists."""
     full = [(x, cell.values) for x, cell in zip(places, cells, strict=True) if len(cell.values)]
     points = [(x, values) for x, values in full if len(values) <= POINTS_PER_CELL]
     boxes = [(x, values) for x, values in full if len(values) > POINTS_PER_CELL]
-    colour: dict[str, Any] = {"color": look.light, "clip_on": False}
+    colour: dict[str, Any] = {"color": style.light, "clip_on": False}
     if points:
         axes.plot(
             np.concatenate([x + 0.75 * half * _spread(len(values)) for x, values in points]),
             np.concatenate([values for _, values in points]),
-            look.marker,
+            style.marker,
             **{**colour, "alpha": 0.75, "markersize": 5.4, "mew": 0},
         )
     if boxes:

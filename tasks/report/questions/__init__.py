@@ -1,8 +1,8 @@
 """What the report answers: one file per question, and one line here.
 
 questions/NAME.py holds QUESTION and answer(results). An answer is a list of sentences, tables,
-figures and pictures in the order in which they are read, and the published numbers that stand
-beside ours. page.py lays out any list of answers; NAME is the anchor of the question on the page.
+figures and pictures in the order in which they are read, and published numbers with ours.
+page.py lays out any list of questions; NAME is the anchor of the question on the page.
 
 Conventions:
 - Whatever the store lacks, a question answers, if only by a `missing` sentence that says what.
@@ -56,7 +56,7 @@ class Question:
 
     title: str
     menu: str = ""  # its words in the list of sections; only with a section of its own
-    section: str = ""  # the question in whose section this one stands; empty: it opens its own
+    section: str = ""  # the question whose section it is in; empty: it has its own
     papers: tuple[tuple[str, str], ...] = ()  # (key of tasks.citations.PAPERS, place in it)
 
     @property
@@ -161,7 +161,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Portrait:
-    """One model: a heading, facts, and how it looks."""
+    """One model: a heading, facts, and how it styles."""
 
     heading: str
     facts: tuple[tuple[str, str], ...]

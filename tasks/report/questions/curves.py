@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from tasks.report.figures.bands import training_plot
-from tasks.report.figures.colours import Look
+from tasks.report.figures.colours import Style
 from tasks.report.frames import CELL, DATA_SET, Frames, groups
 from tasks.report.labels import data_label
 from tasks.report.questions import (
@@ -31,7 +31,7 @@ ABOUT = (
 
 
 def answer(results: Results) -> Answer:
-    figures = training_curves(curve_summary(results.frames), results.looks)
+    figures = training_curves(curve_summary(results.frames), results.styles)
     if not figures:
         return missing("No training curves yet.")
     return Answer((Sentence(ABOUT), Figures(figures)))
@@ -46,19 +46,19 @@ def curve_summary(frames: Frames) -> pd.DataFrame:
     return summary.reset_index()
 
 
-def training_curves(curves: pd.DataFrame, looks: Mapping[str, Look]) -> tuple[FigureGroup, ...]:
+def training_curves(curves: pd.DataFrame, styles: Mapping[str, Style]) -> tuple[FigureGroup, ...]:
     """Reconstruction and KL of every method."""
-    found = []
+    figure_groups = []
     for (data, source), rows in groups(curves, DATA_SET):
         figures = []
         for (method,), of_method in groups(rows, ["method"]):
             title = method_name(method)
-            drawing = training_plot(of_method, looks[method], f"curve {data} {source} {method}")
+            drawing = training_plot(of_method, styles[method], f"curve {data} {source} {method}")
             about = f"Reconstruction and KL of {title} on {data_name(data)} over training steps."
             subtitle = _strengths(method, of_method)
             figures.append(Figure(title, about, drawing, of_method, subtitle))
-        found.append(FigureGroup(data_label(data, source), tuple(figures)))
-    return tuple(found)
+        figure_groups.append(FigureGroup(data_label(data, source), tuple(figures)))
+    return tuple(figure_groups)
 
 
 def _strengths(method: str, rows: pd.DataFrame) -> str:

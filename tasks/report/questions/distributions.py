@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from tasks.report.figures.axes import limits
-from tasks.report.figures.colours import Look
+from tasks.report.figures.colours import Style
 from tasks.report.figures.strips import POINTS_PER_CELL, strip_plot
 from tasks.report.frames import CELL, DATA_SET, groups
 from tasks.report.labels import data_label
@@ -32,24 +32,24 @@ ABOUT = (
 
 
 def answer(results: Results) -> Answer:
-    figures = distributions(results.models, results.columns, results.looks)
+    figures = distributions(results.models, results.columns, results.styles)
     if not figures:
         return missing("No scores and no UDR yet, so there are no distributions to show.")
     return Answer((Sentence(ABOUT), Figures(figures)))
 
 
 def distributions(
-    models: pd.DataFrame, columns: Sequence[Column], looks: Mapping[str, Look]
+    models: pd.DataFrame, columns: Sequence[Column], styles: Mapping[str, Style]
 ) -> tuple[FigureGroup, ...]:
     scales = {column.id: limits(models[column.id]) for column in columns}
-    found = []
+    figure_groups = []
     for (data, source), rows in groups(models, DATA_SET):
         figures = tuple(
             Figure(
                 title=column.title,
                 description=_medians(rows, column, data),
                 drawing=strip_plot(
-                    rows, column.id, scales[column.id], looks, f"strip {data} {source} {column.id}"
+                    rows, column.id, scales[column.id], styles, f"strip {data} {source} {column.id}"
                 ),
                 data=rows[["model_id", *CELL, "seed", column.id]],
             )
@@ -57,8 +57,8 @@ def distributions(
             if rows[column.id].notna().any()
         )
         if figures:
-            found.append(FigureGroup(data_label(data, source), figures))
-    return tuple(found)
+            figure_groups.append(FigureGroup(data_label(data, source), figures))
+    return tuple(figure_groups)
 
 
 def _medians(rows: pd.DataFrame, column: Column, data: str) -> str:

@@ -49,7 +49,7 @@ def answer(results: Results) -> Answer:
     )
     rows = tuple(_row(failure, results) for failure in failed[:MOST_ROWS])
     about = (
-        "Models that ended without weights. They are results too, and stand in the table of models "
+        "Models that ended without weights. They are results too, and are in the table of models "
         "with their reasons."
     )
     more = f"And {len(failed) - MOST_ROWS} more, in the table of models."
@@ -61,13 +61,13 @@ def failures(frames: Frames) -> list[CellFailure]:
     """One entry per cell and reason."""
     ended = frames.models[frames.models["status"] != "trained"]
     ended = ended.assign(reason=ended["reason"].fillna("").replace("", "no reason recorded"))
-    found = []
+    cells = []
     for key, rows in groups(ended, [*CELL, "status", "reason"]):
         data, _, method, strength, status, reason = key
         seeds = tuple(int(seed) for seed in sorted(rows["seed"]))
         steps = (int(rows["steps"].min()), int(rows["steps"].max()))
-        found.append(CellFailure(data, method, float(strength), status, reason, seeds, steps))
-    return found
+        cells.append(CellFailure(data, method, float(strength), status, reason, seeds, steps))
+    return cells
 
 
 def _row(failure: CellFailure, results: Results) -> Row:
@@ -81,7 +81,7 @@ def _row(failure: CellFailure, results: Results) -> Row:
     return Row(
         (
             Cell(data_name(failure.data)),
-            Cell(method_label(failure.method, results.looks), failure.method, style="who"),
+            Cell(method_label(failure.method, results.styles), failure.method, style="who"),
             Cell(strength_text(failure.strength), failure.strength),
             Cell(seeds),
             Cell(failure.status, style="ill"),

@@ -73,8 +73,8 @@ class FewerRow:
 
 
 def answer(results: Results) -> Answer:
-    found = curves(results, results.udr.name) if results.udr else []
-    if not found:
+    collected = curves(results, results.udr.name) if results.udr else []
+    if not collected:
         return missing(
             f"No curve: it needs the table of pairs, {ENOUGH} scored models of a data set and "
             f"method, and more than {COMPARISONS[0]} partners for most of them."
@@ -86,17 +86,17 @@ def answer(results: Results) -> Answer:
         "methods that have so many."
     )
     content: list[Sentence | Table | Figures] = [Sentence(about)]
-    content.append(_table(fewer_rows(found, with_published=not why_not)))
-    groups_of_figures = _figures(found, _drawn_metrics(results), results)
+    content.append(_table(fewer_rows(collected, with_published=not why_not)))
+    groups_of_figures = _figures(collected, _drawn_metrics(results), results)
     if groups_of_figures:
         text = (
             "A line per method with a band of ± one deviation; the short bar at the right is the "
             "correlation with all comparisons."
         )
         if len(results.metrics) > MOST_DRAWN:
-            text += " Four metrics are drawn; the others stand in the table."
-        content += [Sentence(text), Figures(groups_of_figures, method_legend(results.looks))]
-    return Answer(tuple(content), tuple(_published(found, why_not)))
+            text += " Four metrics are drawn; the others are in the table."
+        content += [Sentence(text), Figures(groups_of_figures, method_legend(results.styles))]
+    return Answer(tuple(content), tuple(_published(collected, why_not)))
 
 
 def curves(results: Results, similarity: str) -> list[Curve]:
@@ -108,9 +108,9 @@ def curves(results: Results, similarity: str) -> list[Curve]:
     models, ranks = results.models, results.frames.ranks
     rankings = [c for c in results.rankings if c.name == similarity and models[c.id].notna().any()]
     metrics = [c for c in results.metrics if c.direction and models[c.id].notna().any()]
-    found: list[Curve] = []
+    collected: list[Curve] = []
     if not metrics:
-        return found
+        return collected
     for _, of_data in groups(signed_so_more_is_better(models, metrics), DATA_SET):
         if not of_data[[metric.id for metric in metrics]].notna().any(axis=None):
             continue
@@ -120,8 +120,8 @@ def curves(results: Results, similarity: str) -> list[Curve]:
             members = of_data["model_id"].isin(ranks.loc[in_pool, "model_id"])
             for _, rows in groups(of_data[members], ["method"]):
                 compared = _compared(pairs, of_data, members, rows, ranking.pool)
-                found += _curves(rows, compared, ranking, metrics)
-    return found
+                collected += _curves(rows, compared, ranking, metrics)
+    return collected
 
 
 def averaged(curves: Sequence[Curve], title: str) -> FewerRow | None:
@@ -274,14 +274,14 @@ def _figures(
     for curve in drawn:
         of_data = by_data.setdefault((curve.data, curve.source), {})
         of_data.setdefault(curve.metric, []).append(curve)
-    found = []
+    collected = []
     for (data, source), by_metric in by_data.items():
         figures = []
         for metric, of_metric in by_metric.items():
             lines = [
                 Line(
                     panel=f"rank correlation of {curve.ranking.title}",
-                    look=results.looks[curve.method],
+                    style=results.styles[curve.method],
                     at=curve.p,
                     middle=curve.mean,
                     spread=curve.deviation,
@@ -300,8 +300,8 @@ def _figures(
             described = "; ".join(_from_to(curve) for curve in of_metric)
             about = f"Rank correlation of UDR and {metric.title} on {data_name(data)}: {described}."
             figures.append(Figure(metric.title, about, drawing, _data(of_metric)))
-        found.append(FigureGroup(data_label(data, source), tuple(figures)))
-    return tuple(found)
+        collected.append(FigureGroup(data_label(data, source), tuple(figures)))
+    return tuple(collected)
 
 
 def _values(curve: Curve) -> Iterator[float]:

@@ -104,7 +104,7 @@ def _table(off: list[SwitchedOff], results: Results) -> Table:
     rows = (
         Row(
             (
-                Cell(method_label(one.method, results.looks), one.method, style="who"),
+                Cell(method_label(one.method, results.styles), one.method, style="who"),
                 Cell(one.text, one.mean),
                 Cell(f"{one.models:,}", one.models),
             )

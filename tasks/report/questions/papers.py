@@ -1,4 +1,4 @@
-"""May the study's numbers stand beside the papers' numbers?"""
+"""Are the study's numbers comparable with the papers' numbers?"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def answer(results: Results) -> Answer:
     if not enough_steps(study):
         return missing(
             f"This is a small study: {steps}, where the papers train for {PAPERS_STEPS:,}. Its "
-            "numbers are not comparable with the papers' numbers, so none stand here. From "
+            "numbers are not comparable with the papers' numbers, so none are shown here. From "
             f"{COMPARABLE_STEPS:,} steps on they do."
         )
     text = (

@@ -75,11 +75,11 @@ def choose(models: pd.DataFrame, udr: Column | None) -> list[Choice]:
     """Best and worst by UDR; where nothing is ranked, one example."""
     keys = [*DATA_SET, "method"]
     by_method = models[keys].drop_duplicates().shape[0] <= MOST_GROUPS
-    found = []
+    choices = []
     for key, rows in groups(models, keys if by_method else DATA_SET):
         data, source, *method = key
-        found.append(Choice(data, source, method[0] if method else None, _roles(rows, udr)))
-    return found
+        choices.append(Choice(data, source, method[0] if method else None, _roles(rows, udr)))
+    return choices
 
 
 def _roles(rows: pd.DataFrame, udr: Column | None) -> tuple[tuple[str, str], ...]:
@@ -114,7 +114,7 @@ def _portrait(
     collapsed = ", collapsed: no informative latent" if model["collapsed"] else ""
     latents = f"{model['informative']:.0f} of {results.study.latents}"
     facts = (
-        ("", method_label(model["method"], results.looks, model["strength"])),
+        ("", method_label(model["method"], results.styles, model["strength"])),
         ("seed", str(model["seed"])),
         *((column.title, number(float(model[column.id]))) for column in columns),
         *((("informative latents", latents),) if pd.notna(model["informative"]) else ()),

@@ -43,7 +43,7 @@ QUESTION = Question(
     papers=(("duan-2020", "Table 7"),),
 )
 Columns = Sequence[Column]
-SIGN_TURNED = "less is better, sign turned"
+SIGN_REVERSED = "less is better, sign reversed"
 OTHERS = "The other metrics"
 
 
@@ -103,9 +103,9 @@ def answer(results: Results) -> Answer:
         )
         return Answer((*content, Sentence(text, "missing")), tuple(_published(rows, results)))
     content.append(_table(rows, results, with_published=not why_not))
-    if any(row.why_in_no_mean == SIGN_TURNED for row in rows):
+    if any(row.why_in_no_mean == SIGN_REVERSED for row in rows):
         text = (
-            "Where less is better the sign is turned, so that above 0 always means agreement. A "
+            "Where less is better the sign is reversed, so that above 0 always means agreement. A "
             "collapsed model is fair, since nothing can be predicted from it, and has a UDR of 0."
         )
         content.append(Sentence(text, "note"))
@@ -149,7 +149,7 @@ def quality(models: pd.DataFrame, columns: Columns) -> list[QualityRow]:
 
 def _why_in_no_mean(column: Column) -> str:
     if column.direction < 0:
-        return SIGN_TURNED
+        return SIGN_REVERSED
     return "a task" if column.direction else "no direction"
 
 
@@ -213,8 +213,8 @@ def _comparability(results: Results) -> str:
             "takes ten seeds of each."
         )
     if enough_steps(results.study):
-        return f"The paper's numbers do not stand here, since {why_not}."
-    return f"The paper's numbers do not stand here: {why_not}."
+        return f"The paper's numbers are not shown here, since {why_not}."
+    return f"The paper's numbers are not shown here: {why_not}."
 
 
 def _published(rows: Sequence[QualityRow], results: Results) -> Iterator[Published]:

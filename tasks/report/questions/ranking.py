@@ -59,8 +59,8 @@ def answer(results: Results) -> Answer:
         return missing("No ranking yet: there is no UDR.")
     text = Markup(
         "Models best first by “{}”, which needs no labels. A model with few informative latents "
-        "may score high, since UDR does not ask how many factors were found. All models stand in "
-        "the table <code>ranks</code>."
+        "may score high, since UDR does not ask how many factors were found. All models are in the "
+        "table <code>ranks</code>."
     )
     every = rankings(results.models, results.columns, results.udr)
     tables = (
@@ -72,7 +72,7 @@ def answer(results: Results) -> Answer:
 
 def rankings(models: pd.DataFrame, columns: Sequence[Column], udr: Column) -> list[Ranking]:
     """Per data set, by the main ranking."""
-    found = []
+    per_data_set = []
     for (data, source), rows in groups(models.dropna(subset=[udr.id]), DATA_SET):
         others = (c for c in columns if c is not udr and rows[c.id].notna().any())
         shown = (udr, *sorted(others, key=lambda column: not column.is_udr))
@@ -92,8 +92,8 @@ def rankings(models: pd.DataFrame, columns: Sequence[Column], udr: Column) -> li
             )
             for place, row in ordered
         )
-        found.append(Ranking(data, source, shown, ranked, len(rows)))
-    return found
+        per_data_set.append(Ranking(data, source, shown, ranked, len(rows)))
+    return per_data_set
 
 
 def _known(value: float) -> float | None:
@@ -141,7 +141,7 @@ def _rows(ranking: Ranking, results: Results) -> Iterator[Row]:
         yield Row(
             (
                 Cell(str(model.place), model.place),
-                Cell(method_label(model.method, results.looks), model.method, style="who"),
+                Cell(method_label(model.method, results.styles), model.method, style="who"),
                 Cell(strength, model.strength),
                 Cell(str(model.seed), model.seed),
                 Cell(Markup("<b>{}</b>").format(number(udr)), udr),

@@ -21,7 +21,7 @@ def answer(results: Results) -> Answer:
         Heading("Strengths"),
         *(Heading(data_label(one.name, one.source), numeric=True) for one in columns),
     )
-    rows = tuple(_row(method, results, columns) for method in results.looks)
+    rows = tuple(_row(method, results, columns) for method in results.styles)
     return Answer((Sentence(about), Table(headings, rows, row_headings=True)))
 
 
@@ -41,5 +41,5 @@ def _row(method: str, results: Results, columns: tuple[DataSet, ...]) -> Row:
         style = "short" if trained < planned else ""
         cells.append(Cell(f"{trained:,} of {planned:,}", trained, style=style))
     values = ", ".join(strength_text(strength) for strength in strengths)
-    method_cell = Cell(method_label(method, results.looks), method, style="who")
+    method_cell = Cell(method_label(method, results.styles), method, style="who")
     return Row((method_cell, Cell(f"{symbol(method)} = {values}"), *cells))

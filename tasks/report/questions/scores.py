@@ -181,18 +181,18 @@ def _filters(results: Results) -> tuple[Filter, ...]:
         for one in data_sets(results.study, results.frames.models)
         if one.source is not None
     )
-    methods = tuple((method, method_name(method)) for method in results.looks)
+    methods = tuple((method, method_name(method)) for method in results.styles)
     return Filter("set", "Data set", sets), Filter("method", "Method", methods)
 
 
 def _row(place: int, row: CellRow, scales: Sequence[Limits], results: Results) -> Row:
-    name = method_label(row.method, results.looks, row.strength)
+    name = method_label(row.method, results.styles, row.strength)
     below = (Markup('<span class="ill">of {}</span>').format(row.ended),)
     counts = (
         *(below if row.ended > row.trained else ()),
         *((f"{row.collapsed} collapsed",) if row.collapsed else ()),
     )
-    colour = results.looks[row.method].variable
+    colour = results.styles[row.method].variable
     return Row(
         (
             Cell(name, place, (data_label(row.data, row.source),), style="pin who"),

@@ -129,7 +129,7 @@ def _table(choices: Choices, results: Results) -> Table:
     )
     rows = []
     for row in choices.rows:
-        method = method_label(row.method, results.looks) + f", {symbol(row.method)}"
+        method = method_label(row.method, results.styles) + f", {symbol(row.method)}"
         strengths = (
             Cell(
                 ", ".join(strength_text(s) for s in chosen) or MISSING,

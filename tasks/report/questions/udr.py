@@ -63,15 +63,15 @@ def answer(results: Results) -> Answer:
         f"{points}; UDR here is “{udr.title}”. A title gives Spearman's rank correlation over all "
         f"models in its panel. With fewer than {ENOUGH} models there is none worth printing."
     )
-    legend = method_legend(results.looks, "larger marker: greater strength")
-    return Answer((Sentence(about), Figures(scatters(results, udr), legend), *_table(results)))
+    legend = method_legend(results.styles, "larger marker: greater strength")
+    return Answer((Sentence(about), Figures(scatters(results, udr), legend), _table(results)))
 
 
 def scatters(results: Results, udr: Column) -> tuple[FigureGroup, ...]:
     """One ranking against every metric."""
     models = results.models
     scales = {column.id: limits(models[column.id]) for column in (udr, *results.metrics)}
-    found = []
+    collected = []
     for (data, source), rows in groups(models, DATA_SET):
         figures = []
         for metric in results.metrics:
@@ -84,15 +84,15 @@ def scatters(results: Results, udr: Column) -> tuple[FigureGroup, ...]:
                 up=metric.id,
                 scales=(scales[udr.id], scales[metric.id]),
                 across_title="UDR",
-                looks=results.looks,
+                styles=results.styles,
                 name=f"scatter {data} {source} {metric.id}",
             )
             about = f"{metric.title} against {udr.title} on {data_name(data)}: {agreement}."
             shown = rows[["model_id", *CELL, "seed", udr.id, metric.id]]
             figures.append(Figure(metric.title, about, drawing, shown, agreement))
         if figures:
-            found.append(FigureGroup(data_label(data, source), tuple(figures)))
-    return tuple(found)
+            collected.append(FigureGroup(data_label(data, source), tuple(figures)))
+    return tuple(collected)
 
 
 def agreements(
@@ -103,7 +103,7 @@ def agreements(
     Above 0 is agreement: where less is better the sign is changed.
     """
     models = signed_so_more_is_better(models, columns)
-    found = []
+    collected = []
     for (data, source), rows in groups(models, DATA_SET):
         by_method = {method: part for (method,), part in groups(rows, ["method"])}
         for udr in (column for column in columns if column.is_udr):
@@ -116,34 +116,34 @@ def agreements(
                 )
                 overall = spearman(rows[udr.id], rows[metric.id])
                 if overall.n:
-                    found.append(AgreementRow(data, source, udr, metric, overall, per_method))
-    return found
+                    collected.append(AgreementRow(data, source, udr, metric, overall, per_method))
+    return collected
 
 
-def _table(results: Results) -> tuple[Sentence | Table, ...]:
-    methods = list(results.looks)
+def _table(results: Results) -> Table:
+    note = "Where less is better the sign is reversed here: above 0 means that the two agree."
+    reversed_signs = any(metric.direction < 0 for metric in results.metrics)
+    methods = list(results.styles)
     rows = agreements(results.models, results.columns, methods)
     headings = (
         *(Heading(text) for text in ("Data set", "Ranking", "Score")),
         Heading("All methods", numeric=True),
-        *(Heading(method_label(method, results.looks), numeric=True) for method in methods),
+        *(Heading(method_label(method, results.styles), numeric=True) for method in methods),
     )
-    table = Table(
+    return Table(
         headings,
         tuple(_row(row) for row in rows),
         style="tight",
+        caption=note if reversed_signs else "",
         summary="Rank correlations per method",
         open=len(rows) <= MOST_OPEN_ROWS,
     )
-    note = "Where less is better the sign is turned in the table: above 0 means that the two agree."
-    notes = (Sentence(note, "note"),) if any(m.direction < 0 for m in results.metrics) else ()
-    return (*notes, table)
 
 
 def _row(row: AgreementRow) -> Row:
     metric = row.metric.title
     if row.metric.direction < 0:
-        metric = Markup('{} <span class="muted">(sign turned)</span>').format(metric)
+        metric = Markup('{} <span class="muted">(sign reversed)</span>').format(metric)
     return Row(
         (
             Cell(data_label(row.data, row.source)),

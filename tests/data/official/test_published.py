@@ -224,7 +224,7 @@ def test_nobody_there_is_one_line(tmp_path):
 
 
 def test_silence_is_given_up(server, toys, tmp_path, monkeypatch):
-    monkeypatch.setattr("data.official.download.SILENCE_SECONDS", 0.2)
+    monkeypatch.setattr("data.official.download.TIMEOUT_SECONDS", 0.2)
     server.breaks_after, server.stalls = 70_000, threading.Event()
     refused(lambda: toys.fetch(tmp_path), "/toys.npz", "timed out")
     check_absent(toys, tmp_path, but=("toys.npz.partial",))

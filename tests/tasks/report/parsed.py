@@ -88,7 +88,7 @@ class Page(HTMLParser):
 NO_NUMBER = re.compile(r"\b(nan|none|null|inf|infinity)\b", re.IGNORECASE)
 SENTENCES = (
     "None: every model",
-    "none stand here",
+    "none are shown here",
     "none worth printing",
     "none of its",
 )

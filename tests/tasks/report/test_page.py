@@ -18,7 +18,7 @@ from infra.store import Store
 from tasks.citations import PAPERS
 from tasks.report.page import write_report
 from tasks.words import number
-from tests.tasks.report.conftest import Grid, MakeStore, fill
+from tests.tasks.report.conftest import Grid, MakeStore, fill, without
 from tests.tasks.report.parsed import Page
 
 DIVERGED = {("dsprites", "beta_vae", 4.0, 1): "loss is not finite at step 61"}
@@ -248,3 +248,22 @@ def test_the_same_tables_give_the_same_page(make_store: MakeStore) -> None:
     pages = [Page.at(write_report(store, grid.study())).html for _ in range(2)]
     first, second = (re.sub(r"page made [^<]*", "", html) for html in pages)
     assert first == second
+
+
+def test_any_list_of_questions_is_a_page(make_store: MakeStore) -> None:
+    grid = Grid(data=("dsprites",), curves=False, pictures=False)
+    page = Page.at(write_report(make_store(grid), grid.study(), ["ranking", "run", "failures"]))
+    assert re.findall(r'<section id="(\w+)">', page.html) == ["ranking", "run", "cite"]
+    assert re.findall(r'<h3 id="(\w+)">', page.html) == ["failures"]
+    assert re.findall(r'<a href="#(\w+)">', page.html) == ["ranking", "run", "cite", "tables"]
+
+
+def test_a_section_without_an_answer_says_so_once(make_store: MakeStore) -> None:
+    grid = Grid(data=("dsprites",), curves=False, pictures=False)
+    store = make_store(grid)
+    text = Page.at(write_report(store, grid.study())).text
+    assert "This is a small study" in text and "are not shown here: 120" in text
+    assert "The numbers of Locatello et al. 2019" not in text
+    without("ranks")(store)
+    text = Page.at(write_report(store, grid.study())).text
+    assert "There is no ranking to judge." in text and "No curve" not in text

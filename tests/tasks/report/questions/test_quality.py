@@ -110,7 +110,7 @@ def test_means_are_those_of_a_plain_loop(wide: pd.DataFrame) -> None:
     assert [row.title for row in rows.values() if row.is_mean] == list(wanted)[:2]
     assert [rows[c.title].why_in_no_mean for c in (TASK, UNFAIR, CORRELATION)] == [
         "a task",
-        "less is better, sign turned",
+        "less is better, sign reversed",
         "no direction",
     ]
 

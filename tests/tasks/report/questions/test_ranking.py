@@ -50,7 +50,7 @@ def test_the_section_says_how_good_the_ranking_is(make_store: MakeStore) -> None
         rf"Mean of the paper's four .*? {mean} 16 correlations, n = 96 paper: 0.54", text
     )
     assert "paper: 0.60 ± 0.11" in text and "paper: 0.67 ± 0.20" in text
-    assert re.search(r"Unfairness less is better, sign turned −0\.\d\d", text)
+    assert re.search(r"Unfairness less is better, sign reversed −0\.\d\d", text)
     assert re.search(r"Downstream, trees a task 0\.\d\d", text)
     assert "The same in the paper UDR, same strength 0.51 ± 0.07 0.57 ± 0.03" in text
     off = 10 - wide["informative"]
@@ -162,10 +162,10 @@ def test_where_less_is_better_the_sign_is_turned_in_the_table(make_store: MakeSt
     wide = wide_of(store, grid)
     rho = wide["metric fairness"].corr(wide["udr lasso method"], method="spearman")
     text = section(html, "udr")
-    wanted = f"UDR, all strengths Unfairness (sign turned) {number(-rho, 2)} n = 48"
+    wanted = f"UDR, all strengths Unfairness (sign reversed) {number(-rho, 2)} n = 48"
     assert wanted in text
     assert f"Unfairness ρ = {number(rho, 2)}, n = 48" in text, "a picture shows what it shows"
-    assert " MIG (sign turned)" not in text and "JEMMIG (sign turned)" in text
+    assert " MIG (sign reversed)" not in text and "JEMMIG (sign reversed)" in text
 
 
 def test_a_score_that_no_model_of_a_data_set_has_is_not_shown_there(make_store: MakeStore) -> None:
