@@ -135,7 +135,7 @@ class _Reshape(_Stage):
 class _Linear(_Stage):
     def forward(self, values: Tensor, *parameters: Tensor) -> Tensor:
         weight, bias = parameters
-        return _product(values, weight, bias, activation=self.activation)
+        return _product(values, weight, bias, self.activation)
 
     def backward(
         self, gradient: Tensor, values: Tensor, wanted: bool, *parameters: Tensor
