@@ -49,7 +49,7 @@ class Layers(nn.Sequential):
         autocast = torch.is_autocast_enabled("cpu")
         dtype = torch.get_autocast_dtype("cpu") if autocast else values.dtype
         stages = list(stages_of(self))
-        result: Tensor = _Chain.apply(stages, dtype, values, *_parameters(stages))  # type: ignore[no-untyped-call]
+        result: Tensor = _Chain.apply(stages, dtype, values, *_parameters(stages))
         return result
 
     def is_fast_for(self, values: Tensor) -> bool:
@@ -57,7 +57,7 @@ class Layers(nn.Sequential):
             self.fast
             and values.device.type == "cpu"
             and values.dtype == torch.float32
-            and torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+            and torch.backends.mkldnn.is_available()
         )
 
 
@@ -84,7 +84,7 @@ def log_odds(layers: Layers, values: Tensor) -> tuple[Tensor, Tensor]:
         odds = logits[:, 0] - logits[:, 1]
         return odds, odds
     stages = list(stages_of(layers))
-    both: tuple[Tensor, Tensor] = _LogOdds.apply(stages, values, *_parameters(stages))  # type: ignore[no-untyped-call]
+    both: tuple[Tensor, Tensor] = _LogOdds.apply(stages, values, *_parameters(stages))
     return both
 
 
@@ -134,7 +134,8 @@ class _Reshape(_Stage):
 
 class _Linear(_Stage):
     def forward(self, values: Tensor, *parameters: Tensor) -> Tensor:
-        return _product(values, *parameters, activation=self.activation)
+        weight, bias = parameters
+        return _product(values, weight, bias, self.activation)
 
     def backward(
         self, gradient: Tensor, values: Tensor, wanted: bool, *parameters: Tensor
