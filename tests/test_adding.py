@@ -173,7 +173,7 @@ STUDY = [
     "data=[squares]",
     "methods={tiny_vae: [1, 2]}",
     "metrics.names=[correlation]",
-    "udr.similarities=[pearson, spearman]",  # the report names a similarity only if there are several
+    "udr.similarities=[pearson, spearman]",  # named in the report if there are several
 ]
 
 

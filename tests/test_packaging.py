@@ -121,17 +121,7 @@ def test_a_study_runs_from_a_wheel(wheel: zipfile.ZipFile, tmp_path: Path) -> No
     where = python_in(installed, folder, "-c", "import flows, tasks.study as s; print(s.__path__)")
     assert str(installed) in where
     study = ["methods={beta_vae: [1]}", "metrics.names=[mig]", "udr.similarities=[spearman]"]
-    tolstoy_in(
-        installed,
-        folder,
-        "run",
-        "smoke",
-        *changes(*TINY, *study),
-        "--store",
-        "store",
-        "--workers",
-        "1",
-    )
+    tolstoy_in(installed, folder, "run", "smoke", *changes(*TINY, *study), "--store", "store")
     page = folder / "store" / "report" / "index.html"
     assert "<svg" in page.read_text(encoding="utf-8")
     page.unlink()
