@@ -65,7 +65,7 @@ def learned(kind: Callable[[int], Any], codes: Matrix, factor: Matrix) -> tuple[
     began = time.process_time()
     fitted = kind(0).fit(codes, factor)
     seconds = time.process_time() - began
-    importance = fitted.feature_importances_.astype(float)
+    importance = np.maximum(fitted.feature_importances_, 0.0)  # scikit-learn's can be -2e-17
     return seconds, importance / importance.sum()
 
 
