@@ -27,7 +27,7 @@ class Metric:
     """The facts of a metric; `better` is which values of its headline are good."""
 
     title: str
-    paper: str  # a key of tasks.citations.PAPERS
+    paper: str  # a key of tasks.citations.PAPERS, or "" without a paper
     better: Better
     kind: Kind = "disentanglement"
 

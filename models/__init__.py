@@ -16,7 +16,7 @@ class Method:
 
     title: str
     symbol: str  # of its strength
-    paper: str  # a key of tasks.citations.PAPERS
+    paper: str  # a key of tasks.citations.PAPERS, or "" without a paper
     strengths: tuple[float, ...]
 
 

@@ -259,10 +259,11 @@ def references(
     known = [DATA_SETS[name] for name in data if name in DATA_SETS]  # the others are the user's own
     uses += [(paper, one.title) for one in known for paper in one.papers]
     uses += [(SIMILARITIES[s].paper, f"UDR ({SIMILARITIES[s].title})") for s in similarities]
-    found: dict[str, list[str]] = {}
+    cited_for: dict[str, list[str]] = {}
     for key, what in uses:
-        found.setdefault(key, []).append(what)
+        if key:  # your own method or metric may have no paper
+            cited_for.setdefault(key, []).append(what)
     return [
         Reference(key, PAPERS[key].text, PAPERS[key].url, tuple(dict.fromkeys(what)))
-        for key, what in found.items()
+        for key, what in cited_for.items()
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from data import DATA_SETS
-from metrics import METRICS
+from metrics import METRICS, SIMILARITIES
 from models import METHODS
 
 MISSING = "–"
@@ -44,10 +44,14 @@ def metric_name(name: str) -> str:
     return METRICS[name].title if name in METRICS else name
 
 
+def similarity_name(name: str) -> str:
+    return SIMILARITIES[name].title if name in SIMILARITIES else name
+
+
 def udr_name(pool: str, similarity: str, alone: bool) -> str:
     """What a ranking is called; the similarity is named only where there are several."""
     name = POOLS.get(pool, f"UDR, {pool}")
-    return name if alone else f"{name} ({similarity})"
+    return name if alone else f"{name} ({similarity_name(similarity)})"
 
 
 def strength_text(strength: float) -> str:

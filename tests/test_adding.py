@@ -104,12 +104,14 @@ def load(cache, source="redrawn", progress=None):
 QUESTION = '''
 """How many models are there?"""
 
-from tasks.report.questions import Answer, Question, Sentence
+from tasks.report.questions import Answer, Question, Sentence, missing
 
 QUESTION = Question("How many models are there?", menu="How many")
 
 
 def answer(results):
+    if results.models.empty:
+        return missing("The store has no models.")
     return Answer((Sentence(f"The store has {len(results.models)} models."),))
 '''
 
@@ -171,7 +173,7 @@ STUDY = [
     "data=[squares]",
     "methods={tiny_vae: [1, 2]}",
     "metrics.names=[correlation]",
-    "udr.similarities=[pearson]",
+    "udr.similarities=[pearson, lasso]",  # the report names a similarity only if there are several
 ]
 
 

@@ -114,6 +114,19 @@ def test_files_that_are_named_exist(page: Path) -> None:
         assert any(ROOT.glob(pattern)) or any(page.parent.glob(pattern)), text
 
 
+def test_the_tree_and_the_way_of_a_model_name_existing_files() -> None:
+    """The first two blocks of CONTRIBUTING.md: folders by indentation, then paths."""
+    tree, way = blocks(ROOT / "CONTRIBUTING.md", "text")
+    parents: list[Path] = []
+    for line in tree.splitlines():
+        depth = (len(line) - len(line.lstrip())) // 2
+        parents[depth:] = [(parents[depth - 1] if depth else ROOT) / line.split()[0]]
+        assert parents[-1].exists(), line
+    paths = set(re.findall(rf"\b(?:{'|'.join(PACKAGES)})/[\w./]+", way))
+    assert len(paths) >= 14
+    assert all((ROOT / path).exists() for path in paths)
+
+
 def test_every_page_is_linked_from_the_readme() -> None:
     text = read(ROOT / "README.md")
     assert [page.name for page in PAGES if page.name not in text and page.stem != "README"] == []

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from shutil import get_terminal_size
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flows.commands.failures import failures, failures_text, retry
 from flows.commands.text import duration, table
@@ -22,6 +22,9 @@ from tasks.study.groups import is_finished
 from tasks.study.spec import Study
 from tasks.study.stored import stored_study
 from tasks.study.survey import CellState, survey, totals
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 COLUMNS = ("cell", "models", "trained", "scored", "diverged", "failed", "left")
 EVERY_SECONDS = 5.0
@@ -272,7 +275,7 @@ class _Screen:
         return Group(_bars(status, max(FEWEST_CELLS, height)), *texts)
 
 
-def _bars(status: Status, most: int) -> object:
+def _bars(status: Status, most: int) -> Table:
     """What is done of all, and of the cells that are neither untouched nor done."""
     from rich.box import SIMPLE
     from rich.progress_bar import ProgressBar

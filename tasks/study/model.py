@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -45,6 +46,13 @@ class Model:
         facts = {name: getattr(self, name) for name in NETWORK_FIELDS}
         facts |= {**self.recipe.model_dump(), "protocol": self.protocol}
         return {**facts, "content": self.content} if self.content else facts
+
+    @classmethod
+    def from_identity(cls, facts: Mapping[str, Any]) -> Model:
+        """The model that has this identity."""
+        recipe = {name: facts[name] for name in Recipe.model_fields if name in facts}
+        others = {name: value for name, value in facts.items() if name not in recipe}
+        return cls(**others, recipe=Recipe(**recipe))
 
     @cached_property
     def id(self) -> str:

@@ -371,7 +371,7 @@ os.environ["RAY_memory_usage_threshold"] = "0.1"
 os.environ["RAY_memory_monitor_refresh_ms"] = "100"
 from infra.runtime import quieten
 quieten()
-from infra.workers import Need, running_workers
+from infra.workers import Resources, running_workers
 
 def eat(place):
     with open(place, "a") as file:

@@ -16,95 +16,111 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from flows.cli import main
 from flows.commands import run
-from infra.errors import WrongInput
+from flows.open_study import OpenStudy
+from flows.study import RunResult
+from infra.errors import RUN_AGAIN, WrongInput
 from infra.store import Store
 from infra.workers import Stopped
+from tasks.study.spec import Study
 from tests.flows.trained import made_up
 
+Flow = Callable[..., None]
 
-@pytest.mark.parametrize("told", [KeyboardInterrupt(), SystemExit(15), Stopped()])
-def test_a_run_that_is_told_to_end_says_what_is_saved(
+
+@pytest.fixture
+def with_flow(monkeypatch: pytest.MonkeyPatch) -> Callable[[Flow], None]:
+    """Puts a function in the place of the Prefect flow; no Prefect API is started."""
+
+    def use(flow: Flow) -> None:
+        monkeypatch.setattr("flows.study.study_flow", flow)
+        monkeypatch.setattr("infra.prefect_server.prefect_api", nullcontext)
+
+    return use
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(15), Stopped()])
+def test_an_interrupted_run_says_what_is_saved(
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    with_flow: Callable[[Flow], None],
     capsys: pytest.CaptureFixture[str],
-    told: BaseException,
+    error: BaseException,
 ) -> None:
     study, store = made_up(tmp_path / "store")
 
-    def flow(*_: object) -> list[str]:
-        raise told
+    def interrupted(*_: object) -> None:
+        raise error
 
-    monkeypatch.setattr(run, "_flow", flow)
-    assert run.run_study(study, store.uri, 1, None, set(), join=False, json=False) == 130
-    assert "The same command goes on" in capsys.readouterr().err
+    with_flow(interrupted)
+    assert run.run_study(study, store.uri) == 130
+    assert RUN_AGAIN in capsys.readouterr().err
     assert store.names("drivers") == []
 
 
-def test_a_sigterm_at_any_moment_is_as_good_as_a_ctrl_c(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_sigterm_at_any_moment_ends_a_run_like_ctrl_c(
+    tmp_path: Path, with_flow: Callable[[Flow], None]
 ) -> None:
     study, store = made_up(tmp_path / "store")
     before = signal.getsignal(signal.SIGTERM)
 
-    def flow(*_: object) -> list[str]:
+    def terminated(*_: object) -> None:
         assert store.names("drivers")
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(5)
-        return []
 
-    monkeypatch.setattr(run, "_flow", flow)
-    assert run.run_study(study, store.uri, 1, None, set(), join=False, json=False) == 130
+    with_flow(terminated)
+    assert run.run_study(study, store.uri) == 130
     assert store.names("drivers") == []
     assert signal.getsignal(signal.SIGTERM) == before
 
 
 @pytest.fixture
-def prefect_breaks(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[bool], None]]:
+def prefect_breaks(with_flow: Callable[[Flow], None]) -> Iterator[Callable[[bool], None]]:
     """Has Prefect's engine fail, before the study came to its end or after it."""
 
-    url = temporary_settings({PREFECT_API_URL: "http://127.0.0.1:1/api"})
-
     def break_it(ended: bool) -> None:
-        def engine(*given: object) -> None:
-            assert isinstance(given[1], Store), "and not its URI, which Prefect would keep"
-            if ended:
-                given[-1].troubles = ["one trouble"]  # type: ignore[attr-defined]
+        def engine(
+            study: Study, opened: OpenStudy, ray: object, workers: object, result: RunResult
+        ) -> None:
+            assert isinstance(opened.store, Store), "and not its URI, which Prefect would store"
+            result.ended = ended
+            result.troubles = ("one trouble",)
             raise RuntimeError("no API") from ConnectError("nobody\nthere")
 
-        monkeypatch.setattr("flows.study.study_flow", engine)
-        monkeypatch.setattr("infra.prefect_server.prefect_api", nullcontext)
+        with_flow(engine)
 
-    with url:
+    with temporary_settings({PREFECT_API_URL: "http://127.0.0.1:1/api"}):
         yield break_it
 
 
-def test_a_prefect_that_is_away_at_the_end_costs_nothing(
+def test_a_prefect_that_does_not_answer_at_the_end_fails_no_run(
     tmp_path: Path, prefect_breaks: Callable[[bool], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     prefect_breaks(True)
     study, store = made_up(tmp_path / "store")
-    assert run._flow(study, store, None, None, None) == ["one trouble"]
-    assert "Prefect did not answer at the end" in capsys.readouterr().err
+    assert run.run_study(study, store.uri) == 1
+    out, err = capsys.readouterr()
+    assert "Prefect did not answer at the end" in err
+    assert "one trouble" in out
 
 
-def test_a_prefect_that_goes_before_is_told_in_a_line(
+def test_a_prefect_that_does_not_answer_earlier_is_an_error_in_one_line(
     tmp_path: Path, prefect_breaks: Callable[[bool], None]
 ) -> None:
     prefect_breaks(False)
     study, store = made_up(tmp_path / "store")
     with pytest.raises(WrongInput, match=r"PREFECT_API_URL: found http://.* \(nobody\); accepted"):
-        run._flow(study, store, None, None, None)
+        run.run_study(study, store.uri)
 
 
-def test_what_was_lost_meanwhile_is_said_and_told_by_the_exit_code(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_rows_that_were_lost_during_a_run_are_counted_and_it_exits_with_1(
+    tmp_path: Path, with_flow: Callable[[Flow], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     study, store = made_up(tmp_path / "store")
-    monkeypatch.setattr(run, "_flow", lambda *_: [])
+    with_flow(lambda *_: None)
     models = sum(len(cell.models) for cell in study.cells())
-    assert run.run_study(study, store.uri, 1, None, set(), join=False, json=False) == 1
-    said = capsys.readouterr().out
-    assert f"{models} models are left to train and 0 to score: the same command goes on" in said
+    assert run.run_study(study, store.uri) == 1
+    out = capsys.readouterr().out
+    assert f"{models} models are left to train and 0 to score. {RUN_AGAIN}" in out
 
 
 def test_a_disk_that_is_full_at_the_start_is_told_in_a_line(

@@ -28,6 +28,12 @@ def test_defaults_are_those_of_the_paper():
     assert Udr(similarities=tuple(metrics.SIMILARITIES), pools=("cell", "method", "data")).p is None
 
 
+@pytest.mark.parametrize("content", ["", "abc"])
+def test_a_model_can_be_made_from_its_identity(content):
+    model = replace(MODEL, content=content)
+    assert Model.from_identity(json.loads(json.dumps(model.identity))) == model
+
+
 def test_id_is_the_hash_of_all_fields():
     values = {
         "data": "dsprites",
