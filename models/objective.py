@@ -10,17 +10,18 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True)
 class Code:
-    """The encoder's output for a batch; `kl` is per latent, averaged over the batch."""
+    """The encoder's output for a batch."""
 
-    mean: Tensor
-    logvar: Tensor
-    sample: Tensor
-    kl: Tensor
+    mean: Tensor  # (batch, latents)
+    logvar: Tensor  # (batch, latents)
+    sample: Tensor  # (batch, latents)
+    kl: Tensor  # (latents,): to the prior, averaged over the batch
 
 
 @dataclass(frozen=True)
 class Penalty:
-    """`regulariser` is added to the VAE's loss; a second optimiser minimises `adversary`."""
+    """`regulariser` is added to the reconstruction loss, so it holds the KL too; a second optimiser
+    minimises `adversary`."""
 
     regulariser: Tensor
     adversary: Tensor | None = None
@@ -34,6 +35,7 @@ class Objective(nn.Module):
         self.strength, self.latents = strength, latents
 
     def penalty(self, code: Code, step: int, generator: torch.Generator) -> Penalty:
+        """Of one batch; `step` counts from 0, and what is drawn is drawn with `generator`."""
         raise TypeError(f"{type(self).__name__} must define penalty(), which is added to the loss")
 
     def adversary_optimiser(self) -> torch.optim.Optimizer | None:

@@ -161,7 +161,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Portrait:
-    """One model: a heading, facts, and how it styles."""
+    """One model: a heading, facts, its traversal and reconstructions."""
 
     heading: str
     facts: tuple[tuple[str, str], ...]

@@ -20,6 +20,23 @@ from infra.store import Store, merged_key
 from infra.tables import KEYS, schema
 from tasks.study.spec import DataChoice, Study
 
+# Parts of metrics that a question may read; add yours.
+PARTS = {
+    "dci": ("informativeness_test",),
+    "unsupervised": (
+        "gaussian_total_correlation_mean",
+        "gaussian_total_correlation_sampled",
+        "mutual_information",
+        "mutual_information_sampled",
+        "reconstruction",
+        "kl",
+        "elbo",
+    ),
+    **dict.fromkeys(
+        ("downstream_logistic", "downstream_trees"),
+        ("accuracy_10", "accuracy_100", "accuracy_1000", "accuracy_10000", "efficiency_100"),
+    ),
+}
 LATENTS = 10
 
 
@@ -132,14 +149,11 @@ def _fill_cell(
         for metric in grid.metrics:
             value = float(np.clip(good * draws.uniform(0.7, 1.1), 0, 1))
             about = {"metric": metric, "seconds": 1.0, "stream": f"{keys['model_id']} {metric}"}
-            beside = [
-                ("score", None, value),
-                ("score", "shape", 9.0),
-                ("train_accuracy", None, 9.0),
-            ]
+            scores = [("score", None, value), ("score", "shape", 9.0)]
+            scores += [(part, None, value + i) for i, part in enumerate(PARTS.get(metric, ()), 1)]
             rows["scores"] += [
                 {**keys, **about, "part": part, "factor": factor, "value": number, "reason": ""}
-                for part, factor, number in beside
+                for part, factor, number in scores
             ]
         if grid.curves:
             rows["curves"] += [{**keys, **point} for point in _curve(grid, float(kl.sum()), draws)]
