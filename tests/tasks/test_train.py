@@ -229,7 +229,7 @@ def test_what_cannot_be_cleared_away_changes_no_outcome(tmp_path, monkeypatch, e
 
     short = changed(MODEL, steps=1)
     monkeypatch.setattr(Store, "remove", refused)
-    monkeypatch.setattr(Store, "sweep", refused)
+    monkeypatch.setattr(Store, "remove_temporary", refused)
     assert train_model(*in_store(tmp_path), short) == "trained"
     assert Store(tmp_path).read("models")["status"].to_pylist() == ["trained"]
 
