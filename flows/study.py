@@ -183,5 +183,7 @@ def study_flow(
             run_stages(run, running)
         result.report = report(run, study.name)
     result.troubles, result.ended = tuple(run.progress.troubles), True
+    if lock and lock.has_taken_over:  # and the next run may start before this driver has left
+        close_crashed_runs(store, alone=lock.alone)
     close_ended_tasks()
     return list(result.troubles)

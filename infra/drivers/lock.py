@@ -70,6 +70,11 @@ class DriverLock:
         """Whether no other driver works on the store, or may do so."""
         return not _not_dead(self.watch.drivers())
 
+    @property
+    def has_taken_over(self) -> bool:
+        """Whether another driver died, and this one took over its work."""
+        return bool(self.watch.removed)
+
     def claim(self, name: str) -> bool:
         """Whether this driver may do `name` now; raises OSError if the store cannot be written."""
         if self.lost.is_set():

@@ -365,7 +365,9 @@ def test_the_claims_of_a_driver_that_died_are_taken_over_by_one(store, holder):
 
         at_once(lambda: claim(one), lambda: claim(two))
         assert len(winners) == 1
+        assert not one.has_taken_over
         one.heartbeat()
+        assert one.has_taken_over
         assert len(store.names(DRIVERS)) == 2, "whoever looks removes the record"
 
 
