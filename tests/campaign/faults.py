@@ -1,7 +1,7 @@
 """The faults: each waits for its moment, strikes, and mends what would stay broken.
 
 A fault is a generator that is asked again and again: it yields `WAITING` until it strikes, then
-`STRUCK`, and returns when nothing of it goes on. It raises `Lost` if what follows at once is wrong.
+`STRUCK`, and returns when it is over. It raises `Lost` if what follows at once is wrong.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def worker_killed(kind: str, stage: Stage, chance: random.Random) -> Iterator[st
 
 
 def worker_hangs(stage: Stage, chance: random.Random) -> Iterator[str]:
-    """Stopped for ever: nothing but its time limit can end it."""
+    """A stopped worker: only its time limit can end it."""
     pid = yield from _worker(stage, chance, "train", "score")
     send([pid], signal.SIGSTOP)
     yield STRUCK
@@ -58,22 +58,22 @@ def checkpoint_damaged(stage: Stage, chance: random.Random) -> Iterator[str]:
 
 
 def poison_model(stage: Stage, chance: random.Random) -> Iterator[str]:
-    """Whoever trains this model dies, until it is given up; the rest goes on."""
+    """Every worker that trains this model dies, until the run gives the model up and continues."""
     deadline = time.monotonic() + 900
-    killed, model, said = False, "", ("", "")
-    while said[0] != "failed":
-        if said[0] or not model:  # it was trained before anybody could strike
+    killed, model, status = False, "", ("", "")
+    while status[0] != "failed":
+        if status[0] or not model:  # it was trained before anybody could strike
             found = _trainers(stage)
             model = chance.choice(sorted(found)) if found else ""
         if pid := _trainers(stage).get(model):
             send([pid])
             killed = True
         yield STRUCK if killed else WAITING
-        said = stage.outcome(model)
+        status = stage.outcome(model)
         if time.monotonic() > deadline:
             raise Lost("a poison model was not given up")
-    if "worker died" not in said[1]:
-        raise Lost(f"a poison model ended as {said}")
+    if "worker died" not in status[1]:
+        raise Lost(f"a poison model ended as {status}")
 
 
 def node_killed(stage: Stage, chance: random.Random) -> Iterator[str]:
@@ -89,7 +89,7 @@ def head_killed(stage: Stage, chance: random.Random) -> Iterator[str]:
     stage.cluster.kill("127.0.0.2")
     yield STRUCK
     yield from _until(
-        lambda: driver.code is not None, ENDING_SECONDS, "a driver without a cluster goes on"
+        lambda: driver.code is not None, ENDING_SECONDS, "a driver continues without a cluster"
     )
     yield from _meanwhile(stage.cluster.start)
 
@@ -175,8 +175,10 @@ def second_driver(stage: Stage, chance: random.Random) -> Iterator[str]:
     yield STRUCK
     yield from _until(lambda: second.code is not None, 600, "a second driver did not end")
     calm = first.code is None and stage.calm_since(before)
-    if calm and (second.code != 2 or "held by" not in second.said or second.said.count("\n") != 1):
-        raise Lost(f"a second driver ended with {second.code}: {second.said}")
+    if calm and (
+        second.code != 2 or "held by" not in second.output or second.output.count("\n") != 1
+    ):
+        raise Lost(f"a second driver ended with {second.code}: {second.output}")
 
 
 def joining_driver(stage: Stage, chance: random.Random) -> Iterator[str]:
@@ -185,7 +187,7 @@ def joining_driver(stage: Stage, chance: random.Random) -> Iterator[str]:
     yield STRUCK
     yield from _until(lambda: second.code is not None, 600, "a driver that joined did not end")
     if second.code != 0 and stage.calm_since(before):
-        raise Lost(f"a driver that joined ended with {second.code}: {second.said}")
+        raise Lost(f"a driver that joined ended with {second.code}: {second.output}")
 
 
 def clock_jumps(stage: Stage, chance: random.Random) -> Iterator[str]:

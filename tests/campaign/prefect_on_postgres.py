@@ -111,7 +111,7 @@ class PrefectServer:
             self.process.wait()
 
     def under_way(self) -> list[str]:
-        """Flow and task runs that are said to run, but for those of rounds that were lost."""
+        """Flow and task runs that Prefect shows as Running, except those of lost rounds."""
         return [f"{one['name']} {one['state_name']}" for one in self._under_way()]
 
     def give_up(self) -> None:

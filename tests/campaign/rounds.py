@@ -44,21 +44,21 @@ class Round:
         driver = stage.driver = stage.start_driver()
         while True:
             if time.monotonic() > deadline:
-                raise Lost(f"not done after {ROUND_SECONDS:.0f} s: {driver.said[-300:]}")
+                raise Lost(f"not done after {ROUND_SECONDS:.0f} s: {driver.output[-300:]}")
             self._start_faults()
             self._step()
             if driver.code is not None:
-                if driver.code == 0 and not stage.going_on:
+                if driver.code == 0 and not stage.active_faults:
                     return
                 if driver.code != 0:
                     driver = stage.driver = self._again(driver)
             time.sleep(0.1)
 
     def _again(self, ended: Driver) -> Driver:
-        said = ended.said.strip().splitlines()
-        self.say(f"    driver ended with {ended.code}: {said[-1] if said else ''}")
-        if "Traceback" in ended.said:
-            self.say(f"    and said much: {ended.log}")
+        lines = ended.output.strip().splitlines()
+        self.say(f"    driver ended with {ended.code}: {lines[-1] if lines else ''}")
+        if "Traceback" in ended.output:
+            self.say(f"    with a traceback: {ended.log}")
         self.gave_up |= ended.code == 1
         time.sleep(PAUSE_SECONDS)
         return self.stage.start_driver(*(("--retry", "failed") if ended.code == 1 else ()))
@@ -85,7 +85,7 @@ class Round:
             elif state == OVER:
                 del self.active[kind]
                 self.struck_now.discard(kind)
-            self.stage.going_on = len(self.struck_now)
+            self.stage.active_faults = len(self.struck_now)
 
     def _in_a_while(self) -> float:
         return time.monotonic() + self.chance.uniform(0.5, 6)
@@ -110,8 +110,8 @@ def judge(stage: Stage, undisturbed: dict[str, Any], gave_up: bool) -> None:
     left = [str(path.relative_to(stage.store)) for path in _litter(stage.store)]
     if left:
         raise Lost(f"left behind: {left}")
-    within(60, lambda: stage.workers("train", "score", "compare"), "still at work")
-    within(60, stage.server.under_way, "said to run by Prefect")
+    within(60, lambda: stage.workers("train", "score", "compare"), "workers that still run")
+    within(60, stage.server.under_way, "still Running in Prefect")
 
 
 def near(found: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> bool:

@@ -46,7 +46,7 @@ class Driver:
         return self.process.pid
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         return self.log.read_text(errors="replace")
 
 
@@ -65,7 +65,7 @@ class Stage:
     tries: int = 10
     driver: Driver | None = None
     disturbed: int = 0  # faults so far
-    going_on: int = 0  # of these, how many are not over
+    active_faults: int = 0  # of these, how many are not over
 
     def new_round(self, number: int) -> None:
         """A fresh store; the rounds before are right, and their stores in the way."""
@@ -96,7 +96,7 @@ class Stage:
 
     def calm_since(self, before: int) -> bool:
         """Whether the one who asks was the only fault since."""
-        return self.disturbed == before + 1 and self.going_on <= 1
+        return self.disturbed == before + 1 and self.active_faults <= 1
 
     def mend(self) -> None:
         """After a round that was lost: as new."""

@@ -81,7 +81,7 @@ def undisturbed_contents(stage: Stage) -> dict[str, Any]:
     store = stage.folder / "undisturbed"
     done = stage.tolstoy(["run", str(stage.spec), "--store", str(store), "--workers", "2"], {})
     done.process.wait()
-    assert done.code == 0, done.said
+    assert done.code == 0, done.output
     return contents(store)
 
 
