@@ -1,4 +1,4 @@
-"""How a model is optimised: all that changes its numbers, beside the network and the objective.
+"""How a model is optimised: all that changes its numbers, except the network and the objective.
 
 A new hyperparameter is a line here: the spec, a model's identity and the training all read it.
 Imports no torch, as the spec does not either.

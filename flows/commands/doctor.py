@@ -216,7 +216,7 @@ def prefect() -> Finding:
     if not _may_write(place):
         return Finding("fail", f"{place} cannot be written", "Set PREFECT_HOME")
     if not settings.api.url:
-        text = "embedded: each run starts an API of its own on the loopback interface"
+        text = "embedded: each run starts its own API on the loopback interface"
         return Finding("ok", f"{version('prefect')}, {text}")
     headers = {}
     if settings.api.auth_string:
@@ -274,7 +274,7 @@ def ray(environment: Mapping[str, str] = os.environ) -> Finding:
 
 
 def torch(script: str = TORCH, seconds: float = 60.0) -> Finding:
-    """In a process of its own: a build that does not suit the processor kills its process."""
+    """In a separate process: a build that does not suit the processor kills it."""
     advice = "Install it again: make setup"
     command = [sys.executable, "-c", script]
     try:

@@ -55,7 +55,7 @@ class Question:
     """A heading of the page, and the papers that ask the same."""
 
     title: str
-    menu: str = ""  # its words in the list of sections; only with a section of its own
+    menu: str = ""  # its entry in the page's menu, if it opens a section
     section: str = ""  # the question whose section it is in; empty: it has its own
     papers: tuple[tuple[str, str], ...] = ()  # (key of tasks.citations.PAPERS, place in it)
 
