@@ -163,6 +163,6 @@ def _slices(box: Boxes) -> tuple[slice, slice]:
 
 
 def _repeated(values: Tensor) -> Tensor:
-    """A batch of the same values, with memory of its own and channels last."""
+    """A batch of the same values, with its own memory and channels last."""
     batch = values.expand(BATCH, -1, -1, -1)
     return torch.empty_like(batch, memory_format=torch.channels_last).copy_(batch)
