@@ -213,13 +213,11 @@ def rank(
 
     Example: tolstoy rank studies/smoke --pool cell; tolstoy rank codes.npz --similarity spearman
     """
-    from flows.commands.rank import RankRequest
     from flows.commands.rank import rank as rank_place
+    from flows.ranking import RankRequest
 
-    request = RankRequest(
-        pool=pool, similarity=similarity, p=p, data=data, top=top, plot=plot, json=json
-    )
-    return rank_place(place, request, ray)
+    request = RankRequest(pool=pool, similarity=similarity, p=p, data=data, plot=plot)
+    return rank_place(place, request, ray, top=top, json=json)
 
 
 @app.command

@@ -8,7 +8,7 @@ what the best and the worst have in common with their nearest partners, as Figur
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -27,6 +27,8 @@ from tasks.words import method_name, symbol
 ACROSS = 3  # matrices in a row
 GAP = 0.8  # between two methods, in widths of a strength
 SPREAD = 0.3  # of the dots of a strength, to either side
+
+Side = tuple[str, Any, NDArray[np.bool_]]  # name, codes (points, latents), informative
 
 
 def draw_matrices(inputs: Inputs, factor_names: Sequence[str] | None, target: Path) -> None:
@@ -88,6 +90,7 @@ class PlottedModel:
     udr: float | None
     method: str = ""
     strength: float = 0.0
+    collapsed: bool = False
 
 
 @dataclass(frozen=True)
@@ -122,17 +125,9 @@ def extremes(
     ]
 
 
-def agreement(
-    title: str,
-    partner: tuple[str, NDArray[Any], NDArray[np.bool_]],
-    model: tuple[str, NDArray[Any], NDArray[np.bool_]],
-    similarity: str,
-) -> Agreement:
-    """Of two models, each a name, codes (points, latents) and which latents are informative.
-
-    The model's latents are put in the order of the partner's that they resemble most, so that
-    agreement is a diagonal.
-    """
+def agreement(title: str, partner: Side, model: Side, similarity: str) -> Agreement:
+    """The model's latents are put in the order of the partner's that they resemble most, so that
+    agreement is a diagonal."""
     matrix = similarity_matrix(partner[1][:, partner[2]], model[1][:, model[2]], similarity)
     rows, columns = np.flatnonzero(partner[2]), np.flatnonzero(model[2])
     order = np.lexsort((-matrix.max(axis=0), matrix.argmax(axis=0)))
@@ -144,6 +139,23 @@ def agreement(
         model=model[0],
         latents=columns[order].tolist(),
     )
+
+
+def draw_models(
+    models: Sequence[PlottedModel],
+    scores: NDArray[np.float64],
+    side: Callable[[int], Side],
+    similarity: str,
+    title: str,
+    target: Path,
+) -> None:
+    """The ranking, and how its extremes agree with their partners; `side` gets a model's place."""
+    udr, collapsed = [model.udr for model in models], [model.collapsed for model in models]
+    agreements = [
+        agreement(f"{end}, UDR {udr[model]:.3f}", side(partner), side(model), similarity)
+        for end, model, partner in extremes(scores, udr, collapsed)
+    ]
+    draw_ranking(models, agreements, title, target)
 
 
 def draw_ranking(
@@ -182,7 +194,7 @@ def _sweeps(models: Sequence[PlottedModel]) -> dict[str, list[float]]:
     sweeps: dict[str, set[float]] = {}
     for model in models:
         sweeps.setdefault(model.method, set()).add(model.strength)
-    return {method: sorted(strengths) for method, strengths in sweeps.items()}
+    return {method: sorted(strengths) for method, strengths in sorted(sweeps.items())}
 
 
 def _draw_sweeps(panel: Any, models: Sequence[PlottedModel]) -> None:

@@ -17,7 +17,7 @@ from prefect import flow, get_run_logger
 from prefect.exceptions import TerminationSignal
 from prefect.states import Cancelled, Completed, Failed
 
-from flows.commands.rank import rank_store, store_text
+from flows.commands.rank import store_text
 from flows.commands.report import renewed_report
 from flows.dashboard.forms import RankForm, ReportForm, StudyForm
 from flows.dashboard.limits import Limits
@@ -30,6 +30,7 @@ from flows.dashboard.page import (
 )
 from flows.driver import StudyRun
 from flows.open_study import open_study
+from flows.ranking import rank_store
 from flows.study import FEEDERS, study_flow
 from infra.errors import WrongInput
 from infra.prefect_server import drain_prefect
@@ -96,10 +97,8 @@ def _study(form: StudyForm, limits: Limits) -> str:
 
 
 def _rank(form: RankForm, limits: Limits) -> str:
-    request = form.request()
-    request.check()
-    study, store, rankings = rank_store(limits.store(form.store), request, limits.ray)
-    text, about = store_text(study, rankings, request.top), "Models best first, without labels"
+    study, store, rankings = rank_store(limits.store(form.store), form.request(), limits.ray)
+    text, about = store_text(study, rankings, form.top), "Models best first, without labels"
     artifacts_of_this_run().show("markdown", key_of(store, "ranking"), about, f"```\n{text}\n```")
     return f"{sum(len(ranking.models) for ranking in rankings)} models are ranked"
 

@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 import data
 import models
-from flows.commands.rank import RankRequest
 from flows.dashboard.limits import Limits
+from flows.ranking import RankRequest
 from infra.errors import WrongInput, one_of
 from metrics import METRICS, SIMILARITIES
 from tasks.study.model import CAN_RETRY
@@ -120,9 +120,7 @@ class RankForm(Form):
             similarity=self.similarity,
             p=self.p,
             data=self.data or None,
-            top=self.top,
             plot=None,
-            json=False,
         )
 
 

@@ -36,7 +36,7 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
         started.append(address)
         yield Inline()
 
-    monkeypatch.setattr("flows.commands.rank.running_workers", here)
+    monkeypatch.setattr("flows.ranking.running_workers", here)
     return started
 
 

@@ -1,0 +1,130 @@
+"""The ranking of one data set of a store, also while its study runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from infra.errors import WrongInput
+from infra.store import Store
+from metrics import is_headline
+from tasks.best import best_first
+from tasks.compare import codes_of, compare_here, kl_of_trained
+from tasks.rank import Scores, pair_scores, rankings
+from tasks.study.model import Model, cell_name
+from tasks.study.pair_parts import wanted_parts
+from tasks.study.spec import Udr
+from tasks.study.survey import CellState
+
+Rows = list[dict[str, Any]]
+NAMES = ["model_id", "method", "strength", "seed", "udr", "informative", "comparisons", "collapsed"]
+
+
+@dataclass(frozen=True)
+class DataSetRanking:
+    """The models of one data set."""
+
+    data: str
+    models: Rows  # best first
+    strengths: Rows  # the median of each strength of each method
+    missing: int  # not trained, or without a readable representation
+    unreadable: list[str]  # ids of the latter
+
+    @property
+    def collapsed(self) -> int:
+        return sum(row["collapsed"] for row in self.models)
+
+
+def rank_data_set(
+    store: Store, udr: Udr, name: str, states: Sequence[CellState], plot: Path | None
+) -> DataSetRanking:
+    """Rank what is trained, by one similarity and pool; pairs that the store lacks are compared in
+    this process."""
+    trained = [model for state in states for model in state.trained]
+    newer, unreadable = compare_here(store, trained, udr)
+    models = [model for model in trained if model.id not in unreadable]
+    rows: Rows = []
+    if models:
+        (ranks,) = rankings(store, models, udr, newer)
+        rows = _with_scores(store, ranks.to_pylist())
+    if plot is not None:
+        if not rows:
+            raise WrongInput("--plot", "no trained model", "a store with trained models")
+        by_id = {model.id: model for model in models}
+        ordered = [by_id[row["model_id"]] for row in rows]
+        scores = pair_scores(store, ordered, wanted_parts(ordered, udr), newer)
+        _draw(store, ordered, udr, rows, scores, plot)
+    return DataSetRanking(
+        data=name,
+        models=rows,
+        strengths=_strengths(rows),
+        missing=sum(len(state.cell.models) for state in states) - len(models),
+        unreadable=sorted(unreadable),
+    )
+
+
+def _with_scores(store: Store, ranks: Rows) -> Rows:
+    """Best first, with the headline of every metric."""
+    cells: dict[str, set[str]] = {}
+    for row in ranks:
+        cell = cell_name(row["data"], row["method"], row["strength"])
+        cells.setdefault(cell, set()).add(row["model_id"])
+    columns = ["model_id", "metric", "part", "factor", "value"]
+    scores: dict[str, dict[str, float | None]] = {}
+    for row in store.read("scores", columns, store.keys_of("scores", cells)).to_pylist():
+        if is_headline(row["part"], row["factor"]):
+            scores.setdefault(row["model_id"], {})[row["metric"]] = row["value"]
+    return [
+        {
+            "rank": place,
+            **{name: row[name] for name in NAMES},
+            "scores": scores.get(row["model_id"], {}),
+        }
+        for place, row in enumerate(best_first(ranks), 1)
+    ]
+
+
+def _strengths(rows: Rows) -> Rows:
+    """The median UDR of each strength, and whether it is its method's best."""
+    values: dict[str, dict[float, list[float]]] = {}
+    for row in rows:
+        if row["udr"] is not None:
+            values.setdefault(row["method"], {}).setdefault(row["strength"], []).append(row["udr"])
+    lines: Rows = []
+    for method, strengths in sorted(values.items()):
+        medians = {strength: median(udr) for strength, udr in strengths.items()}
+        best = max(medians.values())
+        lines += [
+            {
+                "method": method,
+                "strength": strength,
+                "udr": value,
+                "models": len(strengths[strength]),
+                "best": len(medians) > 1 and value == best,
+            }
+            for strength, value in sorted(medians.items())
+        ]
+    return lines
+
+
+def _draw(
+    store: Store, models: Sequence[Model], udr: Udr, rows: Rows, scores: Scores, target: Path
+) -> None:
+    from tasks.plots import PlottedModel, Side, draw_models
+
+    def side(place: int) -> Side:
+        model = models[place]
+        name = f"{model.method} {model.strength:g}, seed {model.seed} ({model.id[:6]})"
+        informative = kl_of_trained(store, [model])[model.id] > udr.kl_threshold
+        return name, codes_of(store, model), informative
+
+    plotted = [
+        PlottedModel(row["model_id"], row["udr"], row["method"], row["strength"], row["collapsed"])
+        for row in rows
+    ]
+    similarity = udr.similarities[0]
+    title = f"{models[0].data}: UDR, {similarity}, pool {udr.pools[0]}"
+    draw_models(plotted, scores[0], side, similarity, title, target)

@@ -1,0 +1,71 @@
+"""The ranking of the models in a file of the user's own."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from metrics import INFORMATIVE_KL
+from metrics.udr import Pairs, aggregate, pairwise
+from tasks.own import OwnModels, naming_file, read_models
+from tasks.streams import stream
+
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class FileRanking:
+    """Models in the file's order, and how well i (rows) predicts j (columns)."""
+
+    similarity: str
+    models: Rows
+    pairs: list[list[float | None]]
+
+
+def rank_file(file: Path, similarity: str, p: int | None, plot: Path | None) -> FileRanking:
+    """Compare all models with each other, or each with `p` of them."""
+    own = read_models(file)
+    with naming_file(file):
+        pairs = pairwise(own.codes, own.kl, similarity)
+    collapsed = pairs.informative == 0
+    udr, comparisons = aggregate(pairs.udr, collapsed, p, stream("udr", "file", similarity))
+    models = [
+        {
+            "model": own.names[i] if own.names else i,
+            "udr": _finite(udr[i]),
+            "informative": int(pairs.informative[i]),
+            "comparisons": int(comparisons[i]),
+            "collapsed": bool(collapsed[i]),
+        }
+        for i in range(len(udr))
+    ]
+    if plot is not None:
+        _draw(own, models, pairs, similarity, f"{file.name}: UDR, {similarity}", plot)
+    return FileRanking(similarity, models, [[_finite(v) for v in row] for row in pairs.udr])
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _draw(
+    own: OwnModels, models: Rows, pairs: Pairs, similarity: str, title: str, target: Path
+) -> None:
+    from tasks.plots import PlottedModel, Side, draw_models
+
+    if own.kl is None:
+        informative = (own.codes != own.codes[:, :1]).any(axis=1)
+    else:
+        informative = own.kl > INFORMATIVE_KL
+    names = own.names or [f"model {i}" for i in range(len(models))]
+
+    def side(i: int) -> Side:
+        return names[i], own.codes[i], informative[i]
+
+    plotted = [
+        PlottedModel(name, row["udr"], collapsed=row["collapsed"])
+        for name, row in zip(names, models, strict=True)
+    ]
+    draw_models(plotted, pairs.udr, side, similarity, title, target)
