@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from contextlib import suppress
 from pathlib import Path
 
 # No usage data is sent, and a server that answers again within a minute is waited for. A user's own
@@ -74,3 +75,12 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def memory_bytes() -> float:
+    """Of the machine, or what a container may use of it."""
+    sizes = [float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))]
+    for limit in ("memory.max", "memory/memory.limit_in_bytes"):
+        with suppress(OSError, ValueError):  # not Linux, or no limit
+            sizes.append(float(Path("/sys/fs/cgroup", limit).read_text()))
+    return min(sizes)

@@ -72,6 +72,18 @@ class Store(Files):
             return ""
         return cast(bytes, part.schema.metadata.get(b"made_from", b"")).decode()
 
+    def is_damaged(self, table: str, key: str, deep: bool) -> bool:
+        """Whether a part cannot be read; unless `deep`, only its end is looked at."""
+        if deep:
+            return self._read_part(table, key, None) is None and self.has_part(table, key)
+        try:
+            pq.ParquetFile(self.path("tables", table, f"{key}.parquet"), filesystem=self.fs).close()
+        except FileNotFoundError:  # a run merged it since it was listed
+            return False
+        except (pa.ArrowException, OSError, ValueError):
+            return True
+        return False
+
     def _of_these(self, table: str, keys: Iterable[str]) -> list[str]:
         """Those that exist; not by listing, which takes longer the larger the study is."""
         keys = list(keys)
