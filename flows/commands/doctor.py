@@ -238,16 +238,14 @@ def ray() -> Finding:
 
 def torch(script: str = TORCH, seconds: float = 60.0) -> Finding:
     """In a separate process: a build that does not suit the processor kills it."""
-    command = [sys.executable, "-c", script]
+    run = partial(subprocess.run, capture_output=True, text=True, check=True)
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
+        return ok(run([sys.executable, "-c", script], timeout=seconds).stdout)
     except subprocess.TimeoutExpired:
-        lines = [f"its import takes more than {seconds:g} s"]
-    else:
-        if not done.returncode:
-            return ok(done.stdout)
-        lines = done.stderr.strip().splitlines() or [f"ended with {done.returncode}"]
-    return fail(lines[-1], "Install it again: make setup")
+        reason = f"its import takes more than {seconds:g} s"
+    except subprocess.CalledProcessError as error:
+        reason = (error.stderr.strip() or f"ended with {error.returncode}").splitlines()[-1]
+    return fail(reason, "Install it again: make setup")
 
 
 def one_task() -> Finding:
