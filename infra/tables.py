@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-# Raised when a change makes new numbers incomparable with old ones; CHANGELOG.md says what changed.
+# Of models, and part of their ids. Raised when a change makes new numbers incomparable with old
+# ones; CHANGELOG.md says what changed. Rows of scores have their metric's own (metrics.METRICS).
 PROTOCOL = 1
 
 

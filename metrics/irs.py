@@ -8,14 +8,18 @@ largest over factors, the score is the mean over latents weighted by their large
 
 Paper: Suter et al. 2019, "Robustly disentangled causal mechanisms: validating deep representations
 for interventional robustness", as in Carbonneau et al. 2022, section 4.2.4. Family: intervention.
-Property: modularity.
+Property: holistic.
 
 Conventions:
 - The headline is as the library of Locatello et al. 2019 computes it, with which other people's
-  numbers were made: a value's deviation is the 99th percentile, and all values count equally.
-- Both definitions are parts: "percentile_99" (the headline again), "max_deviation" (the largest
+  numbers were made: each factor is first cut into 20 bins of equal width over its range (up to 20
+  evenly spaced values have a bin each), a bin's deviation is the 99th percentile, and all bins that
+  hold points count equally. The latents' scores are those of the headline.
+- Three parts are without bins: "percentile_99" (else as the headline), "max_deviation" (the largest
   deviation, as the papers say) and "max_deviation_weighted" (the largest, and values count as often
-  as they occur, as the review says; the same where all occur equally often).
+  as they occur, as the review says; the same where all occur equally often). They differ from the
+  headline where a factor has more than 20 values: a bin of several values leaves a latent that
+  follows the factor some room to move.
 - A constant latent has score 0 and no weight; if all are constant, all scores are 0.
 - A latent that no factor makes steadier than it is among all points has score 0, not less (two
   values with one stray point each can leave deviations above the overall one).
@@ -28,37 +32,50 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metrics.base.arrays import check
-from metrics.base.inputs import Inputs, Score
+from metrics.base.information import discretise
+from metrics.base.inputs import BINS, Inputs, Score
 
 NEEDS = frozenset({"table"})
 
 
 def irs(codes: ArrayLike, factors: ArrayLike, diff_quantile: float = 0.99) -> list[Score]:
-    """The score at `diff_quantile` ("score", "percentile_99"), those of the largest deviation
-    ("max_deviation", "max_deviation_weighted"), and every latent's ("irs latent 0")."""
+    """The score at `diff_quantile` of binned factors ("score") and of their values
+    ("percentile_99"), those of the largest deviation ("max_deviation", "max_deviation_weighted"),
+    and every latent's ("irs latent 0")."""
     codes, factors = check(codes, factors)
     codes = codes.astype(np.float64)
     moves = codes.max(axis=0) > codes.min(axis=0)
     overall = np.where(moves, np.abs(codes - codes.mean(axis=0)).max(axis=0), 0.0)
-    # (factors; quantile, largest, weighted largest; latents)
-    deviations = np.stack([_deviations(codes, factor, diff_quantile) for factor in factors.T])
-    relative = np.divide(deviations, overall, out=np.ones_like(deviations), where=moves)
-    latents = (1 - relative.min(axis=0)).clip(0, 1)
     weights = overall / overall.max() if moves.any() else np.ones_like(overall)
-    quantile, largest, weighted = (latents @ weights / weights.sum()).tolist()
+
+    binned = discretise(factors.astype(np.float64), BINS)
+
+    def robustness(deviations: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Every latent's score, from one row of deviations per factor."""
+        relative = np.divide(
+            deviations, overall, out=np.ones((len(deviations), len(overall))), where=moves
+        )
+        return (1 - relative.min(axis=0)).clip(0, 1)
+
+    latents = robustness([_deviations(codes, f, diff_quantile)[0] for f in binned.T])
+    by_value = [_deviations(codes, factor, diff_quantile) for factor in factors.T]
+    parts = {
+        "score": latents,
+        "percentile_99": robustness([quantile for quantile, _, _ in by_value]),
+        "max_deviation": robustness([largest for _, largest, _ in by_value]),
+        "max_deviation_weighted": robustness([weighted for _, _, weighted in by_value]),
+    }
     return [
-        Score("score", quantile),
-        Score("percentile_99", quantile),
-        Score("max_deviation", largest),
-        Score("max_deviation_weighted", weighted),
-        *(Score(f"irs latent {place}", value) for place, value in enumerate(latents[0].tolist())),
+        *(Score(part, float(of @ weights / weights.sum())) for part, of in parts.items()),
+        *(Score(f"irs latent {place}", value) for place, value in enumerate(latents.tolist())),
     ]
 
 
 def _deviations(
     codes: NDArray[np.float64], factor: NDArray[np.int64], diff_quantile: float
-) -> NDArray[np.float64]:
-    """Every latent's deviation from its mean among points with equal factor, over all values."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Every latent's deviation from its mean among points with equal factor: the mean over values
+    of the quantile, of the largest, and of the largest weighted by the values' counts."""
     order = np.argsort(factor, kind="stable")
     _, starts, counts = np.unique(factor[order], return_index=True, return_counts=True)
     quantiles = np.stack(
@@ -67,9 +84,9 @@ def _deviations(
             for group in np.split(codes[order], starts[1:])
         ]
     )
-    equally = quantiles.mean(axis=0)
-    by_count: NDArray[np.float64] = np.average(quantiles[:, 1], axis=0, weights=counts)
-    return np.vstack([equally, by_count])
+    quantile, largest = quantiles.mean(axis=0)
+    weighted: NDArray[np.float64] = np.average(quantiles[:, 1], axis=0, weights=counts)
+    return quantile, largest, weighted
 
 
 def evaluate(inputs: Inputs, rng: np.random.Generator) -> list[Score]:

@@ -16,6 +16,7 @@ from tasks.compare import codes_of, compare_here, kl_of_trained
 from tasks.rank import Scores, pair_scores, rankings
 from tasks.study.model import Model, cell_name
 from tasks.study.pair_parts import wanted_parts
+from tasks.study.scores import read_scores
 from tasks.study.spec import Udr
 from tasks.study.survey import CellState
 
@@ -73,8 +74,9 @@ def _with_scores(store: Store, ranks: Rows) -> Rows:
         cell = cell_name(row["data"], row["method"], row["strength"])
         cells.setdefault(cell, set()).add(row["model_id"])
     columns = ["model_id", "metric", "part", "factor", "value"]
+    keys = store.keys_of("scores", cells)
     scores: dict[str, dict[str, float | None]] = {}
-    for row in store.read("scores", columns, store.keys_of("scores", cells)).to_pylist():
+    for row in read_scores(store, columns, keys).to_pylist():
         if is_headline(row["part"], row["factor"]):
             scores.setdefault(row["model_id"], {})[row["metric"]] = row["value"]
     return [

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from data.base.protocol import DataSet, Finite
 from infra.store import Store
-from metrics import HEADLINE
+from metrics import HEADLINE, METRICS
 from metrics.base.gaussians import sample
 from metrics.base.inputs import INTERVENED, Groups, Inputs, Pairs, Score
 from metrics.base.predictors import SEEDS
@@ -26,10 +26,11 @@ from tasks.data_sets import load
 from tasks.log import model_log
 from tasks.streams import stream
 from tasks.study.model import Model
+from tasks.study.scores import up_to_date
 from tasks.study.spec import Metrics, Study, images_per_model
 from tasks.weights import load_model
 
-COLUMNS = ("metric", "part", "factor", "value", "reason", "seconds", "stream")
+COLUMNS = ("protocol", "metric", "part", "factor", "value", "reason", "seconds", "stream")
 Codes = NDArray[np.float32]
 Show: TypeAlias = Callable[[Any], NDArray[np.float32]]
 IMAGES_AT_ONCE = 8192  # drawn and encoded together: this bounds the memory
@@ -38,7 +39,7 @@ IMAGES_AT_ONCE = 8192  # drawn and encoded together: this bounds the memory
 def score_model(store: Store, study: Study, model: Model) -> str:
     """Write the rows of every metric that the model lacks; returns `done` or `scored`."""
     older = store.rows_of("scores", model.id, model.cell)
-    scored = set(older["metric"].to_pylist())
+    scored = set(up_to_date(older)["metric"].to_pylist())
     missing = [name for name in study.metrics.names if name not in scored]
     if not missing:
         return "done"
@@ -53,7 +54,7 @@ def score_model(store: Store, study: Study, model: Model) -> str:
 def _rows(
     store: Store, study: Study, model: Model, older: pa.Table, missing: list[str]
 ) -> dict[str, list[object]]:
-    """The older rows, and those of the missing metrics."""
+    """The older rows, also those of an older protocol, and those of the missing metrics."""
     data_set = load(study.choice(model.data))
     possible = [name for name in missing if data_set.factor_names or not reads_factors(name)]
     wanted = study.metrics.model_copy(update={"names": tuple(possible)})
@@ -66,6 +67,7 @@ def _rows(
         for score in scores:
             finite = math.isfinite(score.value)
             row = {
+                "protocol": METRICS[name].protocol,
                 "metric": name,
                 "part": score.part,
                 "factor": None if score.factor is None else data_set.factor_names[score.factor],

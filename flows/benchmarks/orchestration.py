@@ -31,6 +31,7 @@ from infra.drivers.lock import driver_lock
 from infra.prefect_server import prefect_api
 from infra.store import Store
 from infra.workers import Workers, running_workers
+from metrics import METRICS
 from tasks.model_row import write_row
 from tasks.study.model import Model
 from tasks.study.reading import parse_study
@@ -60,7 +61,15 @@ def train_nothing(uri: str, study: Study, model: Model) -> str:
 
 def score_nothing(uri: str, study: Study, model: Model) -> str:
     names = list(study.metrics.names)
-    columns = {"metric": names, "part": "score", "factor": None, "value": 0.0, "reason": ""}
+    protocols = [METRICS[name].protocol for name in names]
+    columns = {
+        "protocol": protocols,
+        "metric": names,
+        "part": "score",
+        "factor": None,
+        "value": 0.0,
+        "reason": "",
+    }
     Store(uri).write_part(
         "scores", model.id, {**model.keys, **columns, "seconds": 0.0, "stream": ""}
     )

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from infra.store import Store
 from metrics import HEADLINE
 from tasks.study.model import cell_name
+from tasks.study.scores import read_scores
 from tasks.study.spec import Study
 from tasks.study.stored import stored_study
 from tasks.study.survey import CellState
@@ -59,7 +60,7 @@ def median_rows(
 def medians(study: Study, store: Store) -> tuple[list[str], dict[tuple[str, str], float]]:
     """The names of headlines and rankings, and by cell and name the median over seeds."""
     columns = ["data", "method", "strength"]
-    scores = store.read("scores", [*columns, "metric", "part", "factor", "value"])
+    scores = read_scores(store, [*columns, "metric", "part", "factor", "value"])
     headlines = scores.filter((pc.field("part") == HEADLINE) & pc.field("factor").is_null())
     ranks = store.read("ranks", [*columns, "similarity", "pool", "udr"])
     named = [(row, row["metric"], row["value"]) for row in headlines.to_pylist()]

@@ -11,6 +11,7 @@ from infra.errors import WrongInput
 from infra.store import Store, merged_key
 from metrics import is_headline
 from tasks.study.model import cell_name
+from tasks.study.scores import up_to_date
 from tasks.study.stored import STUDY_FILE
 
 STUDIES = "studies"  # where stores lie unless --store says otherwise
@@ -58,8 +59,10 @@ def _places() -> Iterator[str]:
 def _rows(store: Store, row: dict[str, Any], table: str, *keys: str) -> list[dict[str, Any]]:
     cell = cell_name(row["data"], row["method"], row["strength"])
     wanted = [row["model_id"], merged_key(cell), *keys]
-    rows = store.read(table, keys=wanted).to_pylist()
-    return [other for other in rows if other["model_id"] == row["model_id"]]
+    rows = store.read(table, keys=wanted)
+    if table == "scores":
+        rows = up_to_date(rows)
+    return [other for other in rows.to_pylist() if other["model_id"] == row["model_id"]]
 
 
 def _facts(store: Store, row: dict[str, Any]) -> dict[str, Any]:

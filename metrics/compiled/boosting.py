@@ -15,6 +15,9 @@ Conventions:
 - Gradients are rounded to a grid on which sums over rows are exact in any order. Splits that part
   the same rows by different columns then have equal scores, and the seed decides which is taken; in
   scikit-learn it is the seed or the rounding. Nothing else differs.
+- As in scikit-learn, a row's curvature is |g| (1 - |g|) of its gradient g. Where the probability of
+  a row's own class is below 1e-16, g is exactly 1 and the row has no curvature; taken from the
+  probability itself, as 1e-58, it would turn a leaf's step into 1e57.
 - As in scikit-learn, values become float32, and neighbours that are less than 1e-7 apart count as
   equal. Values beyond float32 are an error.
 """
@@ -79,7 +82,7 @@ class Boosting:
         raw = np.repeat(self._start[:, None], rows, axis=1)
         for trees in self._trees:
             chance = _chances(raw)
-            grow_round(columns, order, member - chance, chance, trees, falls, state, space)
+            grow_round(columns, order, member - chance, trees, falls, state, space)
             if len(raw) > 1:  # Friedman's factor, as in scikit-learn
                 trees.leaves[:] *= (len(raw) - 1) / len(raw)
             add_round(columns, trees, RATE, raw, space.leaf)

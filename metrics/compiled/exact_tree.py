@@ -70,7 +70,6 @@ def grow_round(
     columns: Columns,
     order: Orders,
     gradient: Floats,
-    probability: Floats,
     trees: Tree,
     falls: Floats,
     state: NDArray[np.uint64],
@@ -80,7 +79,7 @@ def grow_round(
     the splits by each column lower the squared error."""
     for place in range(len(gradient)):
         _grow(columns, order, gradient[place], place, trees, falls, state, space)
-        _newton(columns, gradient[place], probability[place], place, trees, space)
+        _newton(columns, gradient[place], place, trees, space)
 
 
 @compiled()
@@ -279,7 +278,6 @@ def _part(
 def _newton(
     columns: Columns,
     gradient: Floats,
-    probability: Floats,
     place: int,
     trees: Tree,
     space: Workspace,
@@ -290,7 +288,8 @@ def _newton(
     for row in range(len(gradient)):
         lane, leaf = row % LANES, space.leaf[row]
         slopes[lane, leaf] += gradient[row]
-        curvatures[lane, leaf] += probability[row] * (1 - probability[row])
+        size = abs(gradient[row])
+        curvatures[lane, leaf] += size * (1 - size)
     for leaf in range(LEAVES):
         slope, curvature = slopes[:, leaf].sum(), curvatures[:, leaf].sum()
         trees.leaves[place, leaf] = 0.0 if curvature < FLAT else slope / curvature

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from infra.store import Store
 from metrics import HEADLINE
+from tasks.study.scores import outdated_metrics, read_scores
 from tasks.study.spec import Study
 
 MODEL_COLUMNS = [
@@ -65,6 +66,7 @@ class Frames:
     ranks: pd.DataFrame  # one row per trained model, similarity and pool
     curves: pd.DataFrame  # model_id, step, reconstruction, kl
     older: int  # models of older protocols, left out
+    outdated: list[str]  # metrics of which scores of an older protocol were left out
 
     @property
     def trained(self) -> pd.DataFrame:
@@ -83,6 +85,7 @@ def read_frames(store: Store, study: Study) -> Frames:
         ranks=_ranks(store, trained),
         curves=_curves(store, trained),
         older=len(every_model) - len(models),
+        outdated=outdated_metrics(store),
     )
 
 
@@ -128,7 +131,7 @@ def _unscored(store: Store, trained: pa.Array) -> pd.DataFrame:
 def _part(store: Store, model_ids: pa.Array, part: str, columns: Sequence[str]) -> pd.DataFrame:
     """Rows of `scores` of one part and no factor."""
     wanted = dict.fromkeys(["model_id", "part", "factor", *columns])
-    rows = store.read("scores", list(wanted))
+    rows = read_scores(store, list(wanted))
     rows = rows.filter(pc.equal(rows["part"], part))
     rows = rows.filter(pc.is_null(rows["factor"]))
     return _pandas(_of(rows, model_ids).select(columns))

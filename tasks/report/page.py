@@ -18,7 +18,7 @@ from tasks.report.labels import data_label
 from tasks.report.questions import QUESTIONS, Answer, Question, load
 from tasks.report.results import Results, read_results
 from tasks.study.spec import Study
-from tasks.words import SOURCES, number, plural
+from tasks.words import SOURCES, metric_name, number, plural
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,7 @@ def write_report(store: Store, study: Study, questions: Sequence[str] = QUESTION
         made=datetime.now(UTC).strftime("%-d %B %Y, %H:%M UTC"),
         header=header(study, frames),
         older=frames.older,
+        outdated=[metric_name(name) for name in frames.outdated],
         sections=sections(results, questions),
         references=references(
             methods=list(results.styles),

@@ -8,6 +8,7 @@ from typing import Any
 
 from infra.store import Store
 from tasks.study.model import STATUSES, TRAINED, Cell, Model
+from tasks.study.scores import read_scores
 from tasks.study.spec import Study
 
 
@@ -60,7 +61,7 @@ def survey(study: Study, store: Store, cells: Sequence[Cell] | None = None) -> l
     wanted = set(study.metrics.names)
     metrics_of: dict[str, set[str]] = {}
     if ended and wanted:
-        scores = store.read("scores", ["model_id", "metric"])
+        scores = read_scores(store, ["model_id", "metric"])
         columns = (scores[name].to_pylist() for name in scores.column_names)
         for model_id, metric in set(zip(*columns, strict=True)):
             metrics_of.setdefault(model_id, set()).add(metric)

@@ -86,6 +86,22 @@ def test_worked_example():
     )
 
 
+@pytest.mark.parametrize("values", [21, 57, 183])
+def test_the_headline_cuts_factors_into_twenty_bins(values):
+    """As the released code: edges of numpy's histogram, and digitize with all but the last."""
+    rng = np.random.default_rng(values)
+    factors = np.stack([rng.integers(values, size=2000), rng.integers(15, size=2000)], axis=1)
+    codes = factors @ rng.normal(size=(2, 3)) / [1, 5, 20] + rng.normal(size=(2000, 3))
+    binned = [np.digitize(f, np.histogram(f, 20)[1][:-1]) for f in factors.T]
+    expected, latents = by_definition(codes, np.stack(binned, axis=1), 0.99, weighted=False)
+    unbinned, _ = by_definition(codes, factors, 0.99, weighted=False)
+    rows = scores(codes, factors)
+    assert rows["score"] == pytest.approx(expected, abs=1e-12)
+    assert [rows[f"irs latent {place}"] for place in range(3)] == pytest.approx(latents, abs=1e-12)
+    assert rows["percentile_99"] == pytest.approx(unbinned, abs=1e-12)
+    assert unbinned > expected + 0.001  # a code that follows a factor moves within a bin
+
+
 def grid():
     return np.stack(np.meshgrid(range(3), range(4), range(5)), axis=-1).reshape(-1, 3)
 

@@ -13,9 +13,13 @@ from infra.store import Store
 from metrics import METRICS
 from metrics.base.inputs import Score
 from metrics.evaluate import evaluate
+from tasks.model_row import write_row
 from tasks.score import prepare_inputs, score_model
 from tasks.streams import stream
+from tasks.study.model import Cell
+from tasks.study.scores import outdated_metrics, read_scores
 from tasks.study.spec import DataChoice, Metrics, Study, images_per_model
+from tasks.study.survey import survey
 from tests.tasks.made_models import changed
 
 SETTINGS = Metrics(points=400, test_points=150, group_size=8)
@@ -90,7 +94,8 @@ def test_every_metric_has_its_rows(images_of, tmp_path):
     gaps = [value for key, value in found.items() if key[:2] == ("mig", "gap")]
     assert found["mig", "score", None] == pytest.approx(np.mean(gaps))
     for row in Store(tmp_path).read("scores").to_pylist():
-        assert {name: row[name] for name in MODEL.keys} == MODEL.keys
+        keys = MODEL.keys | {"protocol": METRICS[row["metric"]].protocol}
+        assert {name: row[name] for name in MODEL.keys} == keys
         assert row["stream"] == f"{MODEL.id} {row['metric']}" and row["seconds"] >= 0
 
 
@@ -102,6 +107,31 @@ def test_a_second_call_changes_nothing(images_of, tmp_path):
     assert score_model(*in_store(tmp_path), MODEL) == "done"
     assert (part.read_bytes(), part.stat().st_mtime_ns) == before and images_of.asked == []
     assert score_model(*in_store(tmp_path, next(iter(METRICS))), MODEL) == "done"
+
+
+def test_scores_of_an_older_protocol_are_computed_anew_and_stay(images_of, tmp_path):
+    store, study = in_store(tmp_path, "irs", "mig")
+    score_model(store, study, MODEL)
+    rows = store.read("scores").to_pylist()
+    older = [row | {"protocol": 1, "value": 9.0} if row["metric"] == "irs" else row for row in rows]
+    store.write_part("scores", MODEL.id, {name: [row[name] for row in older] for name in rows[0]})
+    write_row(MODEL, store, "trained", kl_per_latent=[[1.0]])
+    (state,) = survey(study, store, [Cell((MODEL,))])
+    assert state.unscored == [MODEL]
+    assert outdated_metrics(store) == ["irs"]
+
+    assert score_model(store, study, MODEL) == "scored"
+    assert {row["metric"] for row in read_scores(store, ["metric"]).to_pylist()} == {"irs", "mig"}
+    newer = read_scores(store, list(rows[0])).to_pylist()
+    values = {(row["metric"], row["part"], row["factor"]): row["value"] for row in newer}
+    assert values == {(row["metric"], row["part"], row["factor"]): row["value"] for row in rows}
+    every_row = store.read("scores").to_pylist()
+    assert [row for row in every_row if row["value"] == 9.0] == [
+        r for r in older if r["value"] == 9
+    ]
+    (state,) = survey(study, store, [Cell((MODEL,))])
+    assert state.unscored == []
+    assert score_model(store, study, MODEL) == "done"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from sklearn.ensemble import GradientBoostingClassifier
 
 from metrics.base.dci_scores import disentanglement
 from metrics.compiled.boosting import Boosting
-from metrics.compiled.exact_tree import NODES
+from metrics.compiled.exact_tree import NODES, Tree, add_round
 from tests.metrics.compiled.test_exact_tree import grow, score
 
 
@@ -129,13 +129,54 @@ def test_every_tree_of_scikit_learn_takes_one_of_our_best_splits(problem):
     for stage in (0, 1, 2, 10, 40, 99):
         chance = stages[stage - 1].T if stage else first
         of, chance = (member[1:], chance[1:]) if len(member) == 2 else (member, chance)
-        grown = grow(codes, of - chance, chance).trees
+        grown = grow(codes, of - chance).trees
         for place, tree in enumerate(theirs.estimators_[stage]):
             ties = compare(codes, (of - chance)[place], grown, place, tree.tree_)
             alike, splits = alike + ties.count(False), splits + len(ties)
     assert splits > 5
     if problem in DECIDED:
         assert alike == splits
+
+
+MANY_CLASSES = [
+    Problem(60, 3, 180),
+    Problem(120, 4, 600, seed=1),
+    Problem(183, 5, 1000, seed=2),
+    Problem(200, 3, 400, seed=3),
+]
+
+
+@pytest.mark.parametrize("problem", MANY_CLASSES, ids=titled)
+def test_leaves_of_many_classes_are_as_in_scikit_learn(problem):
+    """Leaves reach 1e7. Each tree is grown from scikit-learn's probabilities; where both split
+    alike, their leaves are equal."""
+    codes, target = problem.draw(problem.rows)
+    theirs = GradientBoostingClassifier(random_state=1, n_estimators=8).fit(codes, target)
+    member = (target == theirs.classes_[:, None]).astype(float)
+    stages = [np.repeat(member.mean(axis=1, keepdims=True), len(codes), axis=1)]
+    stages += [stage.T for stage in theirs.staged_predict_proba(codes)]
+    equal, largest = 0, 0.0
+    for stage, chance in enumerate(stages[:-1]):
+        grown = grow(codes, member - chance).trees
+        grown.leaves[:] *= (len(member) - 1) / len(member)
+        for place, other in enumerate(theirs.estimators_[stage]):
+            leaf = np.searchsorted(np.unique(other.apply(codes)), other.apply(codes))
+            ours = predict(codes, grown, place)
+            rows = [ours[leaf == number] for number in range(leaf.max() + 1)]
+            if len(np.unique(ours)) == len(rows) and all(np.ptp(part) == 0 for part in rows):
+                np.testing.assert_allclose(ours, other.predict(codes), rtol=1e-6)
+                equal, largest = equal + 1, max(largest, np.abs(ours).max())
+    assert equal > 100
+    assert largest > 100
+
+
+def predict(codes, trees, place) -> np.ndarray:
+    """Every row's leaf value."""
+    one = Tree(*(part[place : place + 1] for part in trees))
+    columns = np.ascontiguousarray(np.asarray(codes).T, np.float32)
+    raw = np.zeros((1, len(codes)))
+    add_round(columns, one, 1.0, raw, np.empty(len(codes), np.uint8))
+    return raw[0]
 
 
 def compare(codes, gradient, grown, place, theirs) -> list[bool]:

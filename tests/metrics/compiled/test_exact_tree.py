@@ -19,8 +19,8 @@ class Grown:
     falls: np.ndarray
 
 
-def grow(codes, gradient, probability, seed=0) -> Grown:
-    """`codes` (rows, columns), `gradient` and `probability` (classes, rows)."""
+def grow(codes, gradient, seed=0) -> Grown:
+    """`codes` (rows, columns), `gradient` (classes, rows)."""
     columns = np.ascontiguousarray(np.asarray(codes).T, np.float32)
     rows, classes = columns.shape[1], len(gradient)
     trees = Tree(
@@ -31,7 +31,7 @@ def grow(codes, gradient, probability, seed=0) -> Grown:
     falls, state = np.zeros(len(columns)), np.array([seed], np.uint64)
     order = np.argsort(columns, axis=1, kind="stable").astype(np.uint16)
     space = workspace(len(columns), rows, np.uint16)
-    grow_round(columns, order, gradient, probability, trees, falls, state, space)
+    grow_round(columns, order, gradient, trees, falls, state, space)
     return Grown(trees, falls)
 
 
@@ -65,8 +65,8 @@ def best_score(codes, rows, gradient) -> Fraction | None:
 def test_no_split_is_better_than_the_one_taken(seed, rows, columns, values):
     draws = np.random.default_rng(seed)
     codes = draws.integers(values, size=(rows, columns)).astype(np.float32) / 7
-    gradient = draws.normal(size=rows).round(2)
-    grown = grow(codes, gradient[None], np.full((1, rows), 0.3))
+    gradient = draws.uniform(-0.99, 0.99, size=rows).round(2)
+    grown = grow(codes, gradient[None])
     falls = np.zeros(columns)
     members = [np.ones(rows, bool)]
     for node in range(NODES):
@@ -86,33 +86,36 @@ def test_no_split_is_better_than_the_one_taken(seed, rows, columns, values):
         members += [here & left, here & ~left]
     np.testing.assert_allclose(grown.falls, falls, rtol=1e-9, atol=1e-9)
     for leaf, here in enumerate(members[NODES:]):
-        step = gradient[here].sum() / (0.3 * 0.7 * here.sum()) if here.any() else 0.0
+        curvature = (np.abs(gradient) * (1 - np.abs(gradient)))[here].sum()
+        step = gradient[here].sum() / curvature if curvature else 0.0
         assert grown.trees.leaves[0, leaf] == pytest.approx(step, rel=1e-9, abs=1e-9)
 
 
 def test_by_hand():
     """Two of six rows stand out: one question finds them, the second what is left."""
     codes = np.array([[0, 5.0], [1, 4], [2, 3], [3, 2], [4, 1], [5, 0]])
-    gradient = np.array([[0.0, 0, 0, 0, 1, 1]])
-    grown = grow(codes[:, :1], gradient, np.full((1, 6), 0.5))
+    gradient = np.array([[0.0, 0, 0, 0, 0.5, 0.5]])
+    grown = grow(codes[:, :1], gradient)
     assert grown.trees.thresholds[0].tolist() == [3.5, *[np.inf] * 6]
-    assert grown.falls.tolist() == pytest.approx([4 / 3])  # 2 - 2 * 2 / 6
-    assert grown.trees.leaves[0].tolist() == [0, 0, 0, 0, 4, 0, 0, 0]  # 2 / (2 * 0.25)
+    assert grown.falls.tolist() == pytest.approx([1 / 3])  # 2 * 0.25 - 1 * 1 / 6
+    assert grown.trees.leaves[0].tolist() == [0, 0, 0, 0, 2, 0, 0, 0]  # 1 / (2 * 0.25)
     raw = np.array([[1.0] * 6])
     add_round(codes.T.astype(np.float32), grown.trees, 0.1, raw, np.empty(6, np.uint8))
-    np.testing.assert_allclose(raw, [[1, 1, 1, 1, 1.4, 1.4]])
+    np.testing.assert_allclose(raw, [[1, 1, 1, 1, 1.2, 1.2]])
 
 
 def test_every_question_leads_to_its_leaf():
     """Eight groups, three columns of bits: each leaf gets the rows that answer like it."""
     bits = np.array([[i >> 2 & 1, i >> 1 & 1, i & 1] for i in range(8)] * 5, np.float32)
     weight = bits @ [4.0, 2.0, 1.0]  # the first column explains most
-    grown = grow(bits, (weight - weight.mean())[None], np.full((1, 40), 0.5))
+    gradient = (weight - 3.5) / 8
+    grown = grow(bits, gradient[None])
     assert grown.trees.columns[0].tolist() == [0, 1, 1, 2, 2, 2, 2]
-    np.testing.assert_allclose(grown.trees.leaves[0], (np.arange(8) - 3.5) * 4)
+    steps = np.sign(gradient) / (1 - np.abs(gradient))  # g / (|g| (1 - |g|))
+    np.testing.assert_allclose(grown.trees.leaves[0], steps[:8])
     raw = np.zeros((1, 40))
     add_round(np.ascontiguousarray(bits.T), grown.trees, 1.0, raw, np.empty(40, np.uint8))
-    np.testing.assert_allclose(raw[0], (weight - 3.5) * 4)
+    np.testing.assert_allclose(raw[0], steps)
 
 
 def test_the_seed_decides_between_columns_that_part_alike():
@@ -122,23 +125,23 @@ def test_the_seed_decides_between_columns_that_part_alike():
     codes, gradient = np.stack([column, column, -column], axis=1), draws.normal(size=(1, 50))
     taken = np.zeros(3)
     for seed in range(300):
-        root = grow(codes, gradient, np.full((1, 50), 0.5), seed).trees.columns[0, 0]
+        root = grow(codes, gradient, seed).trees.columns[0, 0]
         taken[root] += 1
     assert taken.min() > 70, taken
 
 
 def test_among_equal_splits_of_a_column_the_lowest_counts():
-    grown = grow(np.arange(4.0)[:, None], np.array([[1.0, 0, 0, 1]]), np.full((1, 4), 0.5))
+    grown = grow(np.arange(4.0)[:, None], np.array([[1.0, 0, 0, 1]]))
     assert grown.trees.thresholds[0, 0] == 0.5
 
 
 def test_neighbours_closer_than_1e_7_are_not_parted():
-    gradient, half = np.array([[0.0, 0, 1, 1]]), np.full((1, 4), 0.5)
+    gradient = np.array([[0.0, 0, 1, 1]])
     near, far = np.array([[0, 0.9], [2.7, 2.8]]).ravel() * 1e-7, np.arange(4) * 1.1e-7
-    assert grow(near[:, None], gradient, half).trees.thresholds[0, 0] == pytest.approx(1.8e-7)
-    assert grow(far[:, None], gradient, half).trees.thresholds[0, 0] == pytest.approx(1.65e-7)
+    assert grow(near[:, None], gradient).trees.thresholds[0, 0] == pytest.approx(1.8e-7)
+    assert grow(far[:, None], gradient).trees.thresholds[0, 0] == pytest.approx(1.65e-7)
     chain = np.arange(4) * 0.9e-7  # each equals the next, so that all are equal
-    assert np.isinf(grow(chain[:, None], gradient, half).trees.thresholds).all()
+    assert np.isinf(grow(chain[:, None], gradient).trees.thresholds).all()
 
 
 @pytest.mark.parametrize("steps", [0, 1])
@@ -146,22 +149,29 @@ def test_a_threshold_between_neighbours_of_float32_keeps_them_apart(steps):
     above = np.float32(5)
     low = np.float32(4) if steps == 0 else np.nextafter(np.float32(4), above)
     high = np.nextafter(low, above)  # nothing lies between, and the middle rounds to either
-    grown = grow([[low], [high]], np.array([[0.0, 1]]), np.full((1, 2), 0.5))
+    grown = grow([[low], [high]], np.array([[0.0, 1]]))
     assert low <= grown.trees.thresholds[0, 0] < high
 
 
 def test_a_node_without_variance_is_not_split():
-    gradient, half = np.full((1, 5), -0.25), np.full((1, 5), 0.25)
-    grown = grow(np.arange(5.0)[:, None], gradient, half)
+    gradient = np.full((1, 5), -0.25)
+    grown = grow(np.arange(5.0)[:, None], gradient)
     assert np.isinf(grown.trees.thresholds).all() and grown.falls.tolist() == [0]
     assert grown.trees.leaves[0, 0] == pytest.approx(-0.25 / (0.25 * 0.75))
     tiny = np.array([[1e-9, -1e-9] * 10])
-    assert np.isinf(grow(np.arange(20.0)[:, None], tiny, np.abs(tiny)).trees.thresholds).all()
+    assert np.isinf(grow(np.arange(20.0)[:, None], tiny).trees.thresholds).all()
+
+
+def test_a_row_whose_class_seemed_impossible_has_no_curvature():
+    """A probability of 1e-58 leaves a gradient of exactly 1, as in scikit-learn, so that another
+    row's curvature of 1e-80 decides; with 1e-58 for the first row the step would be 1e58."""
+    gradient = np.array([[1 - 1e-58, 1e-80]])
+    grown = grow(np.zeros((2, 1)), gradient)
+    assert grown.trees.leaves[0, 0] == pytest.approx(1e80)
 
 
 def test_a_leaf_without_curvature_adds_nothing():
-    certain = np.array([[0.0, 0, 1, 1]])
-    grown = grow(np.arange(4.0)[:, None], np.array([[0.0, 0, 1, 1]]), certain)
+    grown = grow(np.arange(4.0)[:, None], np.array([[0.0, 0, 1, 1]]))
     assert np.isfinite(grown.trees.leaves).all() and grown.trees.leaves[0, 4] == 0
 
 
@@ -170,9 +180,9 @@ def test_a_leaf_without_curvature_adds_nothing():
 def test_the_order_of_rows_does_not_matter(seed):
     draws = np.random.default_rng(seed)
     codes, gradient = draws.integers(12, size=(90, 3)), draws.normal(size=(2, 90))
-    probability, shuffled = np.full((2, 90), 0.2), draws.permutation(90)
-    one = grow(codes, gradient, probability)
-    other = grow(codes[shuffled], gradient[:, shuffled], probability)
+    shuffled = draws.permutation(90)
+    one = grow(codes, gradient)
+    other = grow(codes[shuffled], gradient[:, shuffled])
     np.testing.assert_array_equal(one.trees.columns, other.trees.columns)
     np.testing.assert_array_equal(one.trees.thresholds, other.trees.thresholds)
     np.testing.assert_array_equal(one.falls, other.falls)

@@ -18,6 +18,7 @@ from PIL import Image
 
 from infra.store import Store, merged_key
 from infra.tables import KEYS, schema
+from metrics import METRICS
 from tasks.study.spec import DataChoice, Study
 
 # Parts of metrics that a question may read; add yours.
@@ -148,7 +149,13 @@ def _fill_cell(
             continue
         for metric in grid.metrics:
             value = float(np.clip(good * draws.uniform(0.7, 1.1), 0, 1))
-            about = {"metric": metric, "seconds": 1.0, "stream": f"{keys['model_id']} {metric}"}
+            protocol = METRICS[metric].protocol if metric in METRICS else 1
+            about = {
+                "protocol": protocol,
+                "metric": metric,
+                "seconds": 1.0,
+                "stream": f"{keys['model_id']} {metric}",
+            }
             scores = [("score", None, value), ("score", "shape", 9.0)]
             scores += [(part, None, value + i) for i, part in enumerate(PARTS.get(metric, ()), 1)]
             rows["scores"] += [

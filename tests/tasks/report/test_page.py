@@ -16,6 +16,7 @@ from PIL import Image
 
 from infra.store import Store
 from tasks.citations import PAPERS
+from tasks.report.frames import read_frames
 from tasks.report.page import write_report
 from tasks.words import number
 from tests.tasks.report.conftest import Grid, MakeStore, fill, without
@@ -219,6 +220,19 @@ def test_models_of_an_older_protocol_are_left_out(make_store: MakeStore) -> None
     page = Page.at(write_report(both, newer.study()))
     assert "8 trained of 8" in page.text
     assert "12 models of an older protocol are in the tables but not on this page" in page.text
+
+
+def test_scores_of_an_older_protocol_are_left_out_and_named(make_store: MakeStore) -> None:
+    grid = Grid(data=("dsprites",), metrics=("mig", "irs"), curves=False, pictures=False)
+    store = make_store(grid)
+    page = Page.at(write_report(store, grid.study()))
+    assert "IRS" in page.text and "Older scores" not in page.text
+    for part in store.parts("scores"):
+        rows = store.read("scores", keys=[part]).to_pandas().assign(protocol=1)
+        store.write_part("scores", part, {name: rows[name].tolist() for name in rows})
+    page = Page.at(write_report(store, grid.study()))
+    assert "Older scores of IRS are in the tables but not on this page" in page.text
+    assert set(read_frames(store, grid.study()).scores["metric"]) == {"mig"}
 
 
 def test_a_crowd_is_shown_as_cells(make_store: MakeStore) -> None:
