@@ -55,7 +55,8 @@ def irs(codes: ArrayLike, factors: ArrayLike, diff_quantile: float = 0.99) -> li
         relative = np.divide(
             deviations, overall, out=np.ones((len(deviations), len(overall))), where=moves
         )
-        return (1 - relative.min(axis=0)).clip(0, 1)
+        robust: NDArray[np.float64] = (1 - relative.min(axis=0)).clip(0, 1)
+        return robust
 
     latents = robustness([_deviations(codes, f, diff_quantile)[0] for f in binned.T])
     by_value = [_deviations(codes, factor, diff_quantile) for factor in factors.T]

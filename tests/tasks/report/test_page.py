@@ -228,8 +228,9 @@ def test_scores_of_an_older_protocol_are_left_out_and_named(make_store: MakeStor
     page = Page.at(write_report(store, grid.study()))
     assert "IRS" in page.text and "Older scores" not in page.text
     for part in store.parts("scores"):
-        rows = store.read("scores", keys=[part]).to_pandas().assign(protocol=1)
-        store.write_part("scores", part, {name: rows[name].tolist() for name in rows})
+        rows = store.read("scores", keys=[part]).to_pylist()
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        store.write_part("scores", part, columns | {"protocol": 1})
     page = Page.at(write_report(store, grid.study()))
     assert "Older scores of IRS are in the tables but not on this page" in page.text
     assert set(read_frames(store, grid.study()).scores["metric"]) == {"mig"}
