@@ -18,6 +18,7 @@ from tasks.report.questions import (
     Table,
     missing,
 )
+from tasks.report.results import Column
 from tasks.study.spec import Study
 from tasks.words import number, plural
 
@@ -43,6 +44,12 @@ def why_not_comparable(study: Study, models: pd.DataFrame) -> str:
 def papers_data(models: pd.DataFrame) -> pd.DataFrame:
     """The models that are trained on the papers' own pictures."""
     return models[models["source"].isin(COMPARABLE_SOURCES)]
+
+
+def papers_version(ranking: Column) -> tuple[str, str]:
+    """The similarity and pool of Duan et al. 2020 that a ranking is. The paper's text has a
+    cross-validated lasso, its code a fixed penalty: both are its lasso."""
+    return ranking.name.removesuffix("_cv"), ranking.pool
 
 
 def beside_the_paper(

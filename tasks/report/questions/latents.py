@@ -10,7 +10,7 @@ from markupsafe import Markup
 from tasks.report.comparable import why_not_comparable
 from tasks.report.frames import groups
 from tasks.report.labels import method_label
-from tasks.report.published import SWITCHED_OFF
+from tasks.report.published import NEVER_OFF, SWITCHED_OFF
 from tasks.report.questions import (
     Answer,
     Cell,
@@ -23,7 +23,7 @@ from tasks.report.questions import (
     missing,
 )
 from tasks.report.results import Results
-from tasks.words import number, plural, strength_text
+from tasks.words import method_name, number, plural, strength_text
 
 QUESTION = Question(
     "Uninformative latents", section="quality", papers=(("duan-2020", "appendix A.10"),)
@@ -54,45 +54,52 @@ def answer(results: Results) -> Answer:
     mean, deviation = SWITCHED_OFF
     paper = (
         f"In {QUESTION.place}: {number(mean, 2)} ± {number(deviation, 2)} of 10 "
-        "over the methods that switch latents off."
+        f"over all methods but {method_name(NEVER_OFF)}, which switches none off."
     )
+    without = of_models(results.models[results.models["method"] != NEVER_OFF], study.latents)
     text = Markup(
-        "Latents with a KL of at most {} nats, of {} per model: on average <b>{}</b> over {}. {}"
+        "Latents with a KL of at most {} nats, of {} per model: on average <b>{}</b> over {}{}. {}"
     ).format(
         strength_text(study.udr.kl_threshold),
         study.latents,
         off[0].text,
         plural(off[0].models, "model"),
-        "" if why_not else paper,
+        _without(without) if without and without.models < off[0].models else "",
+        "" if why_not or without is None else paper,
     )
     published = Published(
-        what="Uninformative latents per model",
-        ours=off[0].mean,
+        what=f"Uninformative latents per model, all methods but {method_name(NEVER_OFF)}",
+        ours=without.mean if without else None,
         published=mean,
         place=QUESTION.place,
-        n=off[0].models,
-        why_not=why_not,
+        n=without.models if without else 0,
+        why_not=why_not or ("" if without else f"no method but {method_name(NEVER_OFF)}"),
     )
     tables = (_table(off[1:], results),) if len(off) > 1 else ()
     return Answer((Sentence(text, "finding"), *tables), (published,))
 
 
+def _without(off: SwitchedOff) -> Markup:
+    return Markup("; <b>{}</b> over {} of all methods but {}").format(
+        off.text, plural(off.models, "model"), method_name(NEVER_OFF)
+    )
+
+
 def switched_off(models: pd.DataFrame, latents: int) -> list[SwitchedOff]:
     """Over all ranked models, then per method where there are several."""
-    known = models.assign(off=latents - models["informative"]).dropna(subset=["off"])
-    if known.empty:
-        return []
-    parts = [(method, part) for (method,), part in groups(known, ["method"])]
-    every = [("", known), *parts] if len(parts) > 1 else parts
-    return [
-        SwitchedOff(
-            method=method,
-            mean=float(part["off"].mean()),
-            deviation=float(part["off"].std()) if len(part) > 1 else None,
-            models=len(part),
-        )
-        for method, part in every
-    ]
+    by_method = [of_models(part, latents, method) for (method,), part in groups(models, ["method"])]
+    rows = [row for row in by_method if row]
+    every = of_models(models, latents)
+    return [every, *rows] if every and len(rows) > 1 else rows
+
+
+def of_models(models: pd.DataFrame, latents: int, method: str = "") -> SwitchedOff | None:
+    """Over the ranked ones of these models; None without any."""
+    off = (latents - models["informative"]).dropna()
+    if off.empty:
+        return None
+    deviation = float(off.std()) if len(off) > 1 else None
+    return SwitchedOff(method, float(off.mean()), deviation, len(off))
 
 
 def _table(off: list[SwitchedOff], results: Results) -> Table:

@@ -6,7 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tasks.report.questions.latents import switched_off
+from tasks.report.published import NEVER_OFF, SWITCHED_OFF
+from tasks.report.questions.latents import answer, of_models, switched_off
+from tasks.report.results import read_results
+from tests.tasks.report.conftest import LATENTS, Grid, MakeStore
 
 
 def test_switched_off_latents_by_hand() -> None:
@@ -21,5 +24,22 @@ def test_switched_off_latents_by_hand() -> None:
     assert (every.mean, every.deviation, every.models) == (3.0, pytest.approx(7**0.5), 3)
     assert (beta.mean, beta.deviation) == (2.0, pytest.approx(8**0.5))
     assert (factor.mean, factor.deviation, factor.models) == (5.0, None, 1)
+    without = of_models(wide[wide["method"] != "beta_vae"], 10)
+    assert without and (without.mean, without.models) == (5.0, 1)
     assert len(switched_off(wide.iloc[:2], 10)) == 1, "one method is not listed twice"
     assert switched_off(wide.assign(informative=np.nan), 10) == []
+
+
+def test_the_papers_mean_stands_beside_ours_without_dip_vae_i(make_store: MakeStore) -> None:
+    methods = {"beta_vae": (1.0, 4.0), NEVER_OFF: (1.0,)}
+    grid = Grid(data=("dsprites",), methods=methods, seeds=6, steps=300_000)
+    results = read_results(make_store(grid), grid.study())
+    models = results.models
+    (row,) = answer(results).published
+    others = LATENTS - models.loc[models["method"] == "beta_vae", "informative"]
+    assert (row.ours, row.n) == (pytest.approx(others.mean()), 12)
+    assert row.ours != pytest.approx((LATENTS - models["informative"]).mean())
+    assert (row.published, row.why_not) == (SWITCHED_OFF[0], "")
+    alone = Grid(data=("dsprites",), methods={NEVER_OFF: (1.0,)}, steps=300_000)
+    (row,) = answer(read_results(make_store(alone), alone.study())).published
+    assert row.ours is None and row.why_not == "no method but DIP-VAE-I"

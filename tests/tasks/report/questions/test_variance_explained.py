@@ -29,9 +29,17 @@ def test_variance_explained_is_that_of_least_squares() -> None:
 def test_only_the_papers_own_data_stand_beside_the_papers(make_store: MakeStore) -> None:
     grid = Grid(seeds=6, sources={"dsprites": "look-alike"}, pictures=False, curves=False)
     rows = answer(read_results(make_store(grid), grid.study())).published
-    assert {row.what.split(",")[0] for row in rows} == {"Color-dSprites"}
-    assert len(rows) == 2 * 2, "metrics; by method, and by method and strength"
+    assert {row.what.split(",")[0].split(" over ")[0] for row in rows} == {
+        "Color-dSprites",
+        "Average",
+    }
+    assert len(rows) == 3 * 2, "metrics and their average; by method, and by method and strength"
     assert all("120 training steps are too few" in row.why_not for row in rows)
     large = replace(grid, steps=300_000)
     rows = answer(read_results(make_store(large), large.study())).published
-    assert len(rows) == 2 * 2 and not any(row.why_not for row in rows)
+    assert len(rows) == 3 * 2 and not any(row.why_not for row in rows)
+    for by_category, published in ((rows[:3], 0.37), (rows[3:], 0.59)):
+        *each, average = by_category
+        assert "2 pairs of data set and metric (the paper: 42)" in average.what
+        assert average.ours == pytest.approx(np.mean([row.ours for row in each]))
+        assert average.published == published
