@@ -14,6 +14,10 @@ INFORMATIVE_KL = 0.01  # nats; Duan et al. 2020, equation 3: latents with more a
 HEADLINE = "score"  # the part that holds a metric's one number of a model, without a factor
 
 
+# Added to the name of a part: its deviation over repeated draws (n - 1).
+DEVIATION = " deviation"
+
+
 def is_headline(part: str, factor: object) -> bool:
     return part == HEADLINE and factor is None
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 
 from data.base.protocol import DataSet, Finite
 from infra.store import Store
-from metrics import HEADLINE, METRICS
+from metrics import DEVIATION, HEADLINE, METRICS
 from metrics.base.gaussians import sample
 from metrics.base.inputs import INTERVENED, Groups, Inputs, Pairs, Score
 from metrics.base.predictors import SEEDS
@@ -58,13 +60,20 @@ def _rows(
     data_set = load(study.choice(model.data))
     possible = [name for name in missing if data_set.factor_names or not reads_factors(name)]
     wanted = study.metrics.model_copy(update={"names": tuple(possible)})
-    inputs = prepare_inputs(load_model(model, store), data_set, model, wanted) if possible else None
     rows: dict[str, list[object]] = {name: older[name].to_pylist() for name in COLUMNS}
-    for name in missing:
-        began = time.perf_counter()
-        scores, reason = _evaluated(name, inputs if name in possible else None, model)
-        seconds = time.perf_counter() - began
-        for score in scores:
+    evaluated: dict[str, list[Evaluated]] = {name: [] for name in missing}
+    codes_of = _codes_of(load_model(model, store), data_set, wanted) if possible else None
+    for repeat in range(wanted.repeats):
+        streams = streams_of(model, repeat)
+        inputs = draw_inputs(codes_of, data_set, wanted, streams) if codes_of else None
+        for name in missing:
+            began = time.perf_counter()
+            scores, reason = _evaluated(name, inputs if name in possible else None, streams)
+            evaluated[name].append(Evaluated(scores, reason, time.perf_counter() - began))
+    for name, repeats in evaluated.items():
+        reason = next((each.reason for each in repeats if each.reason), "")
+        seconds = sum(each.seconds for each in repeats)
+        for score in summarised([each.scores for each in repeats]):
             finite = math.isfinite(score.value)
             row = {
                 "protocol": METRICS[name].protocol,
@@ -81,39 +90,83 @@ def _rows(
     return rows
 
 
-def _evaluated(name: str, inputs: Inputs | None, model: Model) -> tuple[list[Score], str]:
+@dataclass(frozen=True)
+class Evaluated:
+    """A metric's scores of one draw."""
+
+    scores: list[Score]
+    reason: str
+    seconds: float
+
+
+def summarised(draws: list[list[Score]]) -> list[Score]:
+    """The scores of one draw as they are; of several, every part's mean and its deviation."""
+    if len(draws) == 1:
+        return draws[0]
+    values: dict[tuple[str, int | None], list[float]] = {}
+    for score in itertools.chain.from_iterable(draws):
+        values.setdefault((score.part, score.factor), []).append(score.value)
+    means = [Score(part, float(np.mean(of)), factor) for (part, factor), of in values.items()]
+    return means + [
+        Score(part + DEVIATION, float(np.std(of, ddof=1)), factor)
+        for (part, factor), of in values.items()
+        if len(of) > 1 and np.isfinite(of).all()
+    ]
+
+
+Streams: TypeAlias = Callable[[str], np.random.Generator]
+
+
+def streams_of(model: Model, repeat: int = 0) -> Streams:
+    """The random stream of each purpose. More repeats change nothing of the first."""
+    names = [model.id, f"repeat {repeat}"] if repeat else [model.id]
+    return lambda purpose: stream(*names, purpose)
+
+
+def _evaluated(name: str, inputs: Inputs | None, streams: Streams) -> tuple[list[Score], str]:
     """A metric's scores; or its headline without a value, and the reason why there is none."""
     no_value = [Score(HEADLINE, math.nan)]
     if inputs is None:
         return no_value, "the pictures have no factors"
     try:
-        return evaluate(name, inputs, stream(model.id, name)), ""
+        return evaluate(name, inputs, streams(name)), ""
     except ValueError as error:
         return no_value, " ".join(str(error).split())
 
 
 def prepare_inputs(vae: VAE, data_set: DataSet, model: Model, settings: Metrics) -> Inputs:
+    """What the metrics read of a model, drawn once."""
+    codes_of = _codes_of(vae, data_set, settings)
+    return draw_inputs(codes_of, data_set, settings, streams_of(model))
+
+
+def _codes_of(vae: VAE, data_set: DataSet, settings: Metrics) -> CodesOf:
+    return CodesOf(vae, data_set, images_per_model(settings, data_set.factor_sizes))
+
+
+def draw_inputs(
+    codes_of: CodesOf, data_set: DataSet, settings: Metrics, streams: Streams
+) -> Inputs:
     """Codes of i.i.d. rows and of all kinds of groups that the metrics need.
 
     Every input has its own random stream, so adding a metric changes no number of another.
     Pictures without factors give rows without columns, and no groups.
     """
     wanted = needs(settings.names)
-    codes_of = CodesOf(vae, data_set, images_per_model(settings, data_set.factor_sizes))
     points, test_points, size = settings.points, settings.test_points, settings.group_size
 
     def groups(count: int, name: str) -> Groups:
-        draws = stream(model.id, name)
+        draws = streams(name)
         factors, fixed = data_set.sample_groups(count, size, draws)
         return Groups(codes_of(factors, draws), fixed)
 
     def pairs(count: int, name: str) -> Pairs:
-        draws = stream(model.id, name)
+        draws = streams(name)
         first, second, fixed = data_set.sample_pairs(count, size, draws)
         return Pairs(codes_of(first, draws), codes_of(second, draws), fixed)
 
     def variations(count: int, name: str) -> Groups:
-        draws = stream(model.id, name)
+        draws = streams(name)
         factors, varied = data_set.sample_variations(count, size, draws)
         return Groups(codes_of(factors, draws), varied)
 
@@ -132,24 +185,24 @@ def prepare_inputs(vae: VAE, data_set: DataSet, model: Model, settings: Metrics)
             except ValueError as error:  # the user's own table may lack the rows
                 impossible[kind] = str(error)
     if "interventions" in wanted:
-        draws = stream(model.id, "interventions")
+        draws = streams("interventions")
         try:
             intervened = data_set.sample_interventions(INTERVENED, draws)
             drawn["interventions"] = tuple(codes_of(factors, draws) for factors in intervened)
         except ValueError as error:
             impossible["interventions"] = str(error)
     if "test_table" in wanted:
-        draws = stream(model.id, "test table")
+        draws = streams("test table")
         drawn["test_factors"] = data_set.sample(test_points, draws)
         drawn["test_codes"] = codes_of(drawn["test_factors"], draws)
-    draws = stream(model.id, "table")
+    draws = streams("table")
     factors = data_set.sample(points, draws)
     if "posterior" in wanted:
-        noise = stream(model.id, "posterior")
+        noise = streams("posterior")
         codes, drawn["logvar"], drawn["reconstruction"] = codes_of.posteriors(factors, draws, noise)
     else:
         codes = codes_of(factors, draws)
-    seed = int(stream(model.id, "trees").integers(SEEDS))
+    seed = int(streams("trees").integers(SEEDS))
     return Inputs(
         codes, factors, trees=settings.trees, tree_seed=seed, impossible=impossible, **drawn
     )

@@ -92,6 +92,7 @@ class Metrics(PerModel):
     points: Annotated[int, Field(ge=2, strict=True)] = 10_000
     test_points: Positive = 5_000
     group_size: Annotated[int, Field(ge=2, strict=True)] = 64
+    repeats: Positive = 1  # independent draws of everything that is drawn; a score is their mean
     trees: Kind = "presorted"  # or scikit-learn's, to check them: the same but for equal splits
 
     def science(self) -> dict[str, Any]:
@@ -155,7 +156,7 @@ def images_per_model(settings: Metrics, factor_sizes: Sequence[int]) -> int:
     images_in_groups = (settings.points + settings.test_points) * settings.group_size
     groups = images_in_groups * sum(times[kind] for kind in times if kind in wanted)
     interventions = INTERVENED * sum(factor_sizes) if "interventions" in wanted else 0
-    return table + test_table + groups + interventions
+    return settings.repeats * (table + test_table + groups + interventions)
 
 
 Strength = Annotated[float, Field(ge=0, allow_inf_nan=False)]

@@ -10,11 +10,18 @@ from data.base.protocol import Finite, Grid
 from data.own.data_set import OwnDataSet
 from infra.errors import WrongInput
 from infra.store import Store
-from metrics import METRICS
+from metrics import DEVIATION, METRICS
 from metrics.base.inputs import Score
 from metrics.evaluate import evaluate
 from tasks.model_row import write_row
-from tasks.score import prepare_inputs, score_model
+from tasks.score import (
+    CodesOf,
+    draw_inputs,
+    prepare_inputs,
+    score_model,
+    streams_of,
+    summarised,
+)
 from tasks.streams import stream
 from tasks.study.model import Cell
 from tasks.study.scores import outdated_metrics, read_scores
@@ -147,6 +154,42 @@ def test_adding_metrics_later_changes_no_number(first, merged, images_of, tmp_pa
         Store(tmp_path / "grown").merge("scores", MODEL.cell, [MODEL.id])
     assert score_model(*in_store(tmp_path / "grown", *reversed(names)), MODEL) == "scored"
     assert numbers(tmp_path / "grown") == numbers(tmp_path / "whole")
+
+
+def test_repeats_give_means_and_deviations_of_independent_draws(images_of, tmp_path):
+    names, repeats = ("mig", "factor_vae", "dci"), 3
+    store, study = in_store(tmp_path / "three", *names)
+    metrics = study.metrics.model_copy(update={"repeats": repeats})
+    score_model(store, study.model_copy(update={"metrics": metrics}), MODEL)
+    rows = numbers(tmp_path / "three")
+    score_model(*in_store(tmp_path / "once", *names), MODEL)
+    once = numbers(tmp_path / "once")
+    codes_of = CodesOf(ReadsFactors(mixing=0.4), images_of, 0)
+    wanted = SETTINGS.model_copy(update={"names": names})
+    draws: dict[object, list[float]] = {}
+    for repeat in range(repeats):
+        streams = streams_of(MODEL, repeat)
+        inputs = draw_inputs(codes_of, images_of, wanted, streams)
+        for name in names:
+            for score in evaluate(name, inputs, streams(name)):
+                factor = None if score.factor is None else images_of.factor_names[score.factor]
+                draws.setdefault((name, score.part, factor), []).append(score.value)
+    assert {key: values[0] for key, values in draws.items()} == once, "one draw stays as it was"
+    assert len(rows) == 2 * len(once)
+    for (name, part, factor), values in draws.items():
+        assert len(values) == repeats
+        assert rows[name, part, factor] == pytest.approx(np.mean(values), abs=1e-12)
+        deviation = rows[name, part + DEVIATION, factor]
+        assert deviation == pytest.approx(np.std(values, ddof=1), abs=1e-12)
+    assert len(set(draws["mig", "score", None])) == repeats
+    assert score_model(store, study.model_copy(update={"metrics": metrics}), MODEL) == "done"
+
+
+def test_of_several_draws_one_without_a_value_leaves_none():
+    draws = [[Score("score", 1.0)], [Score("score", float("nan"))]]
+    (score,) = summarised(draws)
+    assert score.part == "score" and np.isnan(score.value)
+    assert summarised(draws[:1]) == draws[0]
 
 
 def test_a_metric_that_reads_a_table_draws_no_groups(images_of, tmp_path):

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
+from metrics import DEVIATION, HEADLINE
 from tasks.report.figures.axes import Limits, limits
 from tasks.report.figures.sparklines import sparkline
 from tasks.report.frames import CELL, DATA_SET, Frames, groups
@@ -69,7 +70,26 @@ def answer(results: Results) -> Answer:
         text = "No model has been trained to its end yet, so there is nothing to score, to rank or "
         return missing(text + "to show.")
     rows = cell_rows(results.frames, results.models, results.columns)
-    return Answer((*_sentences(results, rows), _table(results, rows)))
+    return Answer((*_sentences(results, rows), *_repeats(results), _table(results, rows)))
+
+
+def _repeats(results: Results) -> list[Sentence]:
+    """What repeated draws say of the error of a single score."""
+    repeats = results.study.metrics.repeats
+    if repeats == 1:
+        return []
+    columns = [replace(metric, part=HEADLINE + DEVIATION) for metric in results.metrics]
+    models = results.with_parts(columns)
+    texts = [
+        f"{metric.title} {number(float(deviations.median()), 3)}"
+        for metric, column in zip(results.metrics, columns, strict=True)
+        if len(deviations := models[column.id].dropna())
+    ]
+    about = (
+        f"Every score is the mean of {repeats} independent draws of points and groups. One draw "
+        "deviates by (median over models, n - 1): "
+    )
+    return [Sentence(f"{about}{', '.join(texts)}.", "note")] if texts else []
 
 
 def cell_rows(frames: Frames, models: pd.DataFrame, columns: Sequence[Column]) -> list[CellRow]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tasks.report.questions.scores import cell_rows
+from tasks.report.questions import Sentence
+from tasks.report.questions.scores import answer, cell_rows
 from tasks.report.results import read_results
 from tests.tasks.report.conftest import Grid, MakeStore, fill
 
@@ -29,6 +30,28 @@ def test_sources_are_never_mixed(make_store: MakeStore) -> None:
         ("redrawn", 2)
     ]
     assert sum(summary.best for row in rows for summary in row.scores) == 2 * len(results.columns)
+
+
+def test_repeated_draws_say_how_far_one_deviates(make_store: MakeStore) -> None:
+    store, study = make_store(GRID), GRID.study()
+    metrics = study.metrics.model_copy(update={"repeats": 3})
+    repeated = study.model_copy(update={"metrics": metrics})
+    for part in store.parts("scores"):
+        rows = store.read("scores", keys=[part]).to_pylist()
+        headlines = [row for row in rows if (row["part"], row["factor"]) == ("score", None)]
+        rows += [
+            row | {"part": "score deviation", "value": 0.01 if row["metric"] == "mig" else 0.2}
+            for row in headlines
+        ]
+        store.write_part("scores", part, {name: [row[name] for row in rows] for name in rows[0]})
+
+    def texts(study) -> list[str]:
+        content = answer(read_results(store, study)).content
+        return [str(each.text) for each in content if isinstance(each, Sentence)]
+
+    assert not any("independent draws" in text for text in texts(study))
+    (text,) = (text for text in texts(repeated) if "mean of 3 independent draws" in text)
+    assert "MIG 0.010, FactorVAE score 0.200." in text
 
 
 def test_cells_follow_the_order_of_the_study(make_store: MakeStore) -> None:
