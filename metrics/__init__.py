@@ -34,31 +34,41 @@ class Metric:
     paper: str  # a key of tasks.citations.PAPERS, or "" without a paper
     better: Better
     kind: Kind = "disentanglement"
+    as_in: tuple[str, ...] = ()  # further papers whose definition is used, keys of PAPERS
     protocol: int = 1  # of its rows: raised when a change makes its numbers incomparable
 
 
+REVIEW = ("carbonneau-2022",)
+
 METRICS: dict[str, Metric] = {
-    "beta_vae": Metric("BetaVAE score", "higgins-2017", better="more"),
-    "factor_vae": Metric("FactorVAE score", "kim-2018", better="more"),
-    "rf_vae": Metric("RF-VAE score", "kim-2019", better="more"),
-    "irs": Metric("IRS", "suter-2019", better="more", protocol=2),
+    "beta_vae": Metric("BetaVAE score", "higgins-2017", better="more", as_in=REVIEW),
+    "factor_vae": Metric("FactorVAE score", "kim-2018", better="more", as_in=REVIEW),
+    "rf_vae": Metric("RF-VAE score", "kim-2019", better="more", as_in=REVIEW),
+    "irs": Metric("IRS", "suter-2019", better="more", as_in=REVIEW, protocol=2),
     "dci": Metric("DCI disentanglement", "eastwood-2018", better="more", protocol=2),
-    "dci_lasso": Metric("DCI, lasso", "eastwood-2018", better="more"),
-    "dci_forest": Metric("DCI, random forest", "eastwood-2018", better="more"),
-    "explicitness": Metric("Explicitness", "ridgeway-2018", better="more"),
-    "sap": Metric("SAP", "kumar-2018", better="more"),
+    "dci_lasso": Metric("DCI, lasso", "eastwood-2018", better="more", as_in=REVIEW),
+    "dci_forest": Metric("DCI, random forest", "eastwood-2018", better="more", as_in=REVIEW),
+    "explicitness": Metric("Explicitness", "ridgeway-2018", better="more", as_in=REVIEW),
+    "sap": Metric("SAP", "kumar-2018", better="more", as_in=REVIEW),
     "mig": Metric("MIG", "chen-2018", better="more"),
-    "mig_sup": Metric("MIG-sup", "li-2020", better="more"),
-    "jemmig": Metric("JEMMIG", "do-2020", better="less"),
-    "modularity": Metric("Modularity", "ridgeway-2018", better="more"),
-    "dcimig": Metric("DCIMIG", "sepliarskaia-2020", better="more"),
+    "mig_sup": Metric("MIG-sup", "li-2020", better="more", as_in=REVIEW),
+    "jemmig": Metric("JEMMIG", "do-2020", better="less", as_in=REVIEW),
+    "modularity": Metric("Modularity", "ridgeway-2018", better="more", as_in=REVIEW),
+    "dcimig": Metric("DCIMIG", "sepliarskaia-2020", better="more", as_in=REVIEW),
     "downstream_logistic": Metric(
         "Downstream, logistic", "locatello-2019", better="more", kind="task"
     ),
     "downstream_trees": Metric(
         "Downstream, trees", "locatello-2019", better="more", kind="task", protocol=2
     ),
-    "fairness": Metric("Unfairness", "locatello-2019b", better="less", kind="task", protocol=2),
+    "fairness": Metric(
+        "Unfairness",
+        "locatello-2019b",
+        better="less",
+        kind="task",
+        as_in=("duan-2020", "holtz-2022"),
+        protocol=2,
+    ),
     "unsupervised": Metric(
         "Total correlation", "locatello-2019", better="neither", kind="unsupervised"
     ),

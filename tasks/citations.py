@@ -17,12 +17,16 @@ VENUES = {
     "CVPR": "IEEE Conference on Computer Vision and Pattern Recognition",
     "ICLR": "International Conference on Learning Representations",
     "ICML": "International Conference on Machine Learning",
+    "ICML workshop": "Workshop on Topology, Algebra, and Geometry in Machine Learning at the 39th "
+    "International Conference on Machine Learning",
     "NeurIPS": "Advances in Neural Information Processing Systems",
     "NeurIPS workshop": "Workshop on Learning Disentangled Representations at the 31st Conference "
     "on Neural Information Processing Systems",
 }
 AS_LATEX = {
     "β": r"{$\beta$}",
+    "é": r"{\'e}",
+    "ï": r"{\"\i}",
     "ö": r"{\"o}",
     "ä": r"{\"a}",
     "–": "--",
@@ -196,6 +200,19 @@ PAPERS = {
         "https://arxiv.org/abs/1905.13662",
         "NeurIPS",
     ),
+    "carbonneau-2022": Paper(
+        "Carbonneau, Marc-André and Zaïdi, Julian and Boilard, Jonathan and Gagnon, Ghyslain",
+        2022,
+        "Measuring disentanglement: a review of metrics",
+        "https://arxiv.org/abs/2012.09276",
+    ),
+    "holtz-2022": Paper(
+        "Holtz, Chester and Mishne, Gal and Cloninger, Alexander",
+        2022,
+        "Evaluating disentanglement in generative models without knowledge of latent factors",
+        "https://arxiv.org/abs/2210.01760",
+        "ICML workshop",
+    ),
     "matthey-2017": Paper(
         "Matthey, Loic and Higgins, Irina and Hassabis, Demis and Lerchner, Alexander",
         2017,
@@ -255,7 +272,9 @@ def references(
     uses = [("locatello-2019", "the study's design")]
     uses += [("duan-2020", "UDR")] if ranked else []
     uses += [(METHODS[name].paper, METHODS[name].title) for name in methods if name in METHODS]
-    uses += [(METRICS[name].paper, METRICS[name].title) for name in metrics if name in METRICS]
+    for name in (name for name in metrics if name in METRICS):
+        papers = (METRICS[name].paper, *METRICS[name].as_in)
+        uses += [(paper, METRICS[name].title) for paper in papers]
     known = [DATA_SETS[name] for name in data if name in DATA_SETS]  # the others are the user's own
     uses += [(paper, one.title) for one in known for paper in one.papers]
     uses += [(SIMILARITIES[s].paper, f"UDR ({SIMILARITIES[s].title})") for s in similarities]

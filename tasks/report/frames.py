@@ -113,6 +113,19 @@ def parts(
     return values_of
 
 
+def of_factors(
+    store: Store, models: pd.DataFrame, wanted: Sequence[tuple[str, str]]
+) -> pd.DataFrame:
+    """metric, part, factor, model_id and value of each (metric, part) that has factors."""
+    columns = ["metric", "part", "factor", "model_id", "value"]
+    rows = read_scores(store, columns)
+    rows = rows.filter(pc.is_in(rows["part"], pa.array({part for _, part in wanted})))
+    rows = rows.filter(pc.is_valid(rows["factor"]))
+    frame = _pandas(_of(rows, pa.array(models["model_id"], pa.string()))).dropna(subset=["value"])
+    known = pd.MultiIndex.from_frame(frame[["metric", "part"]]).isin(list(wanted))
+    return frame[known].drop_duplicates(columns[:-1], keep="last").reset_index(drop=True)
+
+
 def groups(rows: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[Any, pd.DataFrame]]:
     """The groups in the order in which they come; a key is always a tuple."""
     yield from rows.groupby(list(by), sort=False)

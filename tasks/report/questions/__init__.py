@@ -34,6 +34,7 @@ QUESTIONS = (
     "failures",
     "scores",
     "distributions",
+    "factors",
     "udr",
     "ranking",
     "quality",

@@ -93,6 +93,21 @@ def test_what_one_names_gives_just_that(capsys: pytest.CaptureFixture[str]) -> N
     assert found["chen-2018"]["pages"] == "2615--2625"
 
 
+def test_the_papers_whose_definition_a_metric_uses_are_cited(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    entries = cited(capsys, "sap", "fairness")
+    assert entries.keys() == FOUNDING | {
+        "kumar-2018",
+        "carbonneau-2022",
+        "locatello-2019b",
+        "holtz-2022",
+    }
+    assert entries["carbonneau-2022"]["comment"] == "% carbonneau-2022: SAP"
+    assert entries["holtz-2022"]["comment"] == "% holtz-2022: Unfairness"
+    assert r"Marc-Andr{\'e}" in entries["carbonneau-2022"]["author"]
+
+
 def test_a_name_of_a_method_and_a_metric_is_cited_for_both(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

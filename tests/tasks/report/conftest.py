@@ -38,6 +38,14 @@ PARTS = {
         ("accuracy_10", "accuracy_100", "accuracy_1000", "accuracy_10000", "efficiency_100"),
     ),
 }
+# Parts that have a value per factor; add yours.
+FACTOR_PARTS = {
+    "dci": ("informativeness_test", "completeness"),
+    "mig": ("gap",),
+    "sap": ("gap",),
+    "explicitness": ("explicitness",),
+}
+FACTORS = ("shape", "scale", "x")
 LATENTS = 10
 
 
@@ -158,6 +166,11 @@ def _fill_cell(
             }
             scores = [("score", None, value), ("score", "shape", 9.0)]
             scores += [(part, None, value + i) for i, part in enumerate(PARTS.get(metric, ()), 1)]
+            scores += [
+                (part, factor, value / place)
+                for part in FACTOR_PARTS.get(metric, ())
+                for place, factor in enumerate(FACTORS, 1)
+            ]
             rows["scores"] += [
                 {**keys, **about, "part": part, "factor": factor, "value": number, "reason": ""}
                 for part, factor, number in scores
