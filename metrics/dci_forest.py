@@ -16,7 +16,7 @@ Choices that the papers leave open:
 - One training row in five, drawn at random, is the validation set; depths 1, 2, 4, 8 and 16 are
   tried; the forest is then grown on all training rows.
 - All other settings are scikit-learn's defaults.
-- Factors are taken as the numbers that stand for their values.
+- Continuous factors are taken as they are, others as the numbers that stand for their values.
 
 Conventions:
 - A dead latent is important for nothing. Equal latents share importance at random.
@@ -34,7 +34,7 @@ from metrics.base.dci_scores import Fit, Predict, regressor_scores, regressors
 from metrics.base.inputs import Inputs, Score
 from metrics.base.predictors import SEEDS
 
-NEEDS = frozenset({"table", "test_table"})
+NEEDS = frozenset({"table", "test_table", "targets"})
 TREES = 10
 DEPTHS = (1, 2, 4, 8, 16)
 
@@ -84,6 +84,6 @@ def _grow(
 
 def evaluate(inputs: Inputs, rng: np.random.Generator) -> list[Score]:
     """Draws one seed and the validation rows."""
-    learned = regressors(inputs.codes, inputs.factors, *inputs.test_table(), _forests(rng), rng)
+    learned = regressors(*inputs.real_tables(), _forests(rng), rng)
     inputs.matrices["dci_forest"] = learned.importance
     return regressor_scores(learned)

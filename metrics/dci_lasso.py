@@ -16,7 +16,7 @@ Choices that the paper leaves open:
 - 100 penalties are tried, evenly spaced in their logarithm from the smallest that leaves no
   coefficient down to a thousandth of it (scikit-learn's LassoCV); the coefficients are then learned
   from all training rows.
-- Factors are taken as the numbers that stand for their values.
+- Continuous factors are taken as they are, others as the numbers that stand for their values.
 
 Conventions:
 - A dead latent is important for nothing.
@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike, NDArray
 from metrics.base.dci_scores import Predict, regressor_scores, regressors
 from metrics.base.inputs import Inputs, Score
 
-NEEDS = frozenset({"table", "test_table"})
+NEEDS = frozenset({"table", "test_table", "targets"})
 PENALTIES = np.logspace(0, -3, 100)
 ROUNDING = 1e-9  # the largest penalty leaves coefficients of 1e-17 that are meant to be 0
 
@@ -82,6 +82,6 @@ def _lassos(
 
 def evaluate(inputs: Inputs, rng: np.random.Generator) -> list[Score]:
     """Draws the validation rows."""
-    learned = regressors(inputs.codes, inputs.factors, *inputs.test_table(), _fit, rng)
+    learned = regressors(*inputs.real_tables(), _fit, rng)
     inputs.matrices["dci_lasso"] = learned.importance
     return regressor_scores(learned)

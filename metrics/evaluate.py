@@ -42,5 +42,13 @@ def reads_factors(name: str) -> bool:
 
 
 def evaluate(name: str, inputs: Inputs, rng: np.random.Generator) -> list[Score]:
-    """One metric's scores of one model, its headline first."""
-    return metric(name).evaluate(inputs, rng)
+    """One metric's scores of one model, its headline first.
+
+    Where it read bins in place of a continuous factor, "bins" says how many occur.
+    """
+    scores = metric(name).evaluate(inputs, rng)
+    if reads_factors(name) and "targets" not in metric(name).NEEDS:
+        for factor in inputs.continuous:
+            bins = len(np.unique(inputs.factors[:, factor]))
+            scores = [*scores, Score("bins", float(bins), factor)]
+    return scores

@@ -10,7 +10,13 @@ observations", for discrete factors as in Locatello et al. 2019, appendix C, and
 C = 0.01, classes weighted by the inverse of how often they occur, squared hinge loss, one versus
 the rest; trained on 10,000 rows, tested on 5,000. Family: predictor. Property: compactness.
 
+Parts: the gaps as Carbonneau et al. 2022, section 4.3.3, take them. "gap_r2" is of R² of a linear
+regression, for factors that are numbers; "gap_tree" of the balanced accuracy of a decision tree,
+for classes. Both are learned on the training rows and judged on the test rows. A latent that is
+constant in training scores 0.
+
 Conventions:
+- The gap of a continuous factor is its "gap_r2", also in the score.
 - A factor with one training value leaves nothing to learn; its gap is 0 and it counts in the mean.
 - A value that is absent from training is never predicted; one absent from the test counts nowhere.
 - A single latent's runner-up is one that is 0 everywhere.
@@ -18,16 +24,29 @@ Conventions:
 - Latents are not standardised, as in the released code, so that the score depends on their scale
   and shift; one with training values beyond 1e6 in size is divided down to that size, as the solver
   fails far beyond.
+- R² below 0 counts as 0.
+- The tree is grown to the end on one latent, where it predicts the class of the nearest training
+  row; of rows with equal latents, the class whose rows there are the largest share of it.
 """
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from metrics.base.arrays import Factors
 from metrics.base.inputs import Inputs, Score
-from metrics.base.predictors import SEEDS, check_tables, quiet
+from metrics.base.predictors import (
+    SEEDS,
+    RealTables,
+    Tables,
+    check_real_tables,
+    check_tables,
+    quiet,
+)
 
-NEEDS = frozenset({"table", "test_table"})
+NEEDS = frozenset({"table", "test_table", "targets"})
 LARGE = 1e6
+
+Floats = NDArray[np.float64]
 
 
 def sap(
@@ -38,18 +57,39 @@ def sap(
     seed: int = 0,
     penalty: float = 0.01,
 ) -> list[Score]:
-    """The mean gap ("score"), and every factor's gap ("gap") and best accuracy ("accuracy")."""
-    return _gaps(accuracies(codes, factors, test_codes, test_factors, seed, penalty))
+    """The mean gap ("score"), every factor's gap ("gap") and best accuracy ("accuracy"), and both
+    gaps of the review, as means and per factor."""
+    tables = check_tables(codes, factors, test_codes, test_factors)
+    accuracy = _accuracies(tables, seed, penalty)
+    return _scores(accuracy, tables, check_real_tables(*tables), ())
 
 
-def _gaps(accuracy: NDArray[np.float64]) -> list[Score]:
-    second, best = np.sort(accuracy, axis=0)[-2:].tolist()
-    gaps = [first - other for first, other in zip(best, second, strict=True)]
+def _scores(
+    accuracy: Floats, tables: Tables, real: RealTables, continuous: tuple[int, ...]
+) -> list[Score]:
+    """From the SVMs' accuracies (latents, factors), and the tables with the factors as classes and
+    as real numbers."""
+    columns = range(tables.factors.shape[1])
+    by_regression = explained(real)
+    by_tree = tree_accuracies(tables)
+    best = np.where(np.isin(columns, continuous), by_regression, accuracy)
+    gaps, r2, tree = _gaps(best), _gaps(by_regression), _gaps(by_tree)
+    classes = [factor for factor in columns if factor not in continuous]
+    parts = [("gap_r2", r2, list(columns)), ("gap_tree", tree, classes)]
     return [
-        Score("score", float(np.mean(gaps))),
-        *(Score("gap", gap, factor) for factor, gap in enumerate(gaps)),
-        *(Score("accuracy", share, factor) for factor, share in enumerate(best)),
+        Score("score", float(gaps.mean())),
+        *(Score("gap", float(gap), factor) for factor, gap in enumerate(gaps)),
+        *(Score("accuracy", float(accuracy[:, factor].max()), factor) for factor in classes),
+        *(Score(name, float(of[some].mean())) for name, of, some in parts if some),
+        *(Score(name, float(of[factor]), factor) for name, of, some in parts for factor in some),
     ]
+
+
+def _gaps(quality: Floats) -> Floats:
+    """Every factor's best latent minus the runner-up."""
+    second, best = np.sort(quality, axis=0)[-2:]
+    gaps: Floats = best - second
+    return gaps
 
 
 def accuracies(
@@ -59,16 +99,17 @@ def accuracies(
     test_factors: ArrayLike,
     seed: int = 0,
     penalty: float = 0.01,
-) -> NDArray[np.float64]:
+) -> Floats:
     """How well each latent alone predicts each factor of the test rows: (latents, factors).
 
     A single latent comes with a second that is 0 everywhere.
     """
-    tables = check_tables(codes, factors, test_codes, test_factors)
+    return _accuracies(check_tables(codes, factors, test_codes, test_factors), seed, penalty)
+
+
+def _accuracies(tables: Tables, seed: int, penalty: float) -> Floats:
     shrink = np.maximum(np.abs(tables.codes).max(axis=0) / LARGE, 1.0)
-    latents, test_latents = tables.codes / shrink, tables.test_codes / shrink
-    if latents.shape[1] == 1:
-        latents, test_latents = _with_zeros(latents), _with_zeros(test_latents)
+    latents, test_latents = _with_zeros(tables.codes / shrink, tables.test_codes / shrink)
     return np.array(
         [
             [
@@ -80,15 +121,20 @@ def accuracies(
     )
 
 
-def _with_zeros(codes: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.column_stack([codes, np.zeros(len(codes))])
+def _with_zeros(latents: Floats, test_latents: Floats) -> tuple[Floats, Floats]:
+    """A single latent gets a second that is 0 everywhere."""
+    if latents.shape[1] > 1:
+        return latents, test_latents
+    return tuple(  # type: ignore[return-value]
+        np.column_stack([codes, np.zeros(len(codes))]) for codes in (latents, test_latents)
+    )
 
 
 def _accuracy(
-    latent: NDArray[np.float64],
-    factor: NDArray[np.int64],
-    test_latent: NDArray[np.float64],
-    test_factor: NDArray[np.int64],
+    latent: Floats,
+    factor: Factors,
+    test_latent: Floats,
+    test_factor: Factors,
     seed: int,
     penalty: float,
 ) -> float:
@@ -102,9 +148,72 @@ def _accuracy(
     return float((machine.predict(test_latent[:, None]) == test_factor).mean())
 
 
+def explained(tables: RealTables) -> Floats:
+    """R² on the test rows of a linear regression of each factor on each latent, at least 0:
+    (latents, factors)."""
+    latents, test_latents = _with_zeros(tables.codes, tables.test_codes)
+    scale = np.where(np.ptp(latents, axis=0) > 0, np.abs(latents).max(axis=0), 1.0)
+    latents, test_latents = latents / scale, test_latents / scale
+    mean, targets_mean = latents.mean(axis=0), tables.targets.mean(axis=0)
+    centred, targets = latents - mean, tables.targets - targets_mean
+    spread = np.square(centred).sum(axis=0)[:, None]
+    slopes = np.divide(
+        centred.T @ targets, spread, out=np.zeros((len(mean), len(targets_mean))), where=spread > 0
+    )
+    errors = np.stack(
+        [
+            np.square(tables.test_targets - targets_mean - np.outer(latent - at, slope)).sum(axis=0)
+            for latent, at, slope in zip(test_latents.T, mean, slopes, strict=True)
+        ]
+    )
+    around_mean = np.square(tables.test_targets - tables.test_targets.mean(axis=0)).sum(axis=0)
+    left = np.divide(errors, around_mean, out=np.ones_like(errors), where=around_mean > 0)
+    learned = (np.ptp(latents, axis=0) > 0)[:, None] & (np.ptp(tables.targets, axis=0) > 0)
+    quality: Floats = np.where(learned, np.maximum(1 - left, 0.0), 0.0)
+    return quality
+
+
+def tree_accuracies(tables: Tables) -> Floats:
+    """Balanced accuracy on the test rows of a decision tree that is grown to the end on one latent,
+    its classes weighted by the inverse of their rows: (latents, factors)."""
+    latents, test_latents = _with_zeros(tables.codes, tables.test_codes)
+    quality = np.zeros((latents.shape[1], tables.factors.shape[1]))
+    for place, (latent, test_latent) in enumerate(zip(latents.T, test_latents.T, strict=True)):
+        if latent.min() == latent.max():
+            continue
+        values, group = np.unique(latent, return_inverse=True)
+        nearest = np.searchsorted((values[1:] + values[:-1]) / 2, test_latent)
+        for column, (factor, test) in enumerate(
+            zip(tables.factors.T, tables.test_factors.T, strict=True)
+        ):
+            if (factor != factor[0]).any():
+                classes = _likeliest(group, factor, len(values))
+                quality[place, column] = _balanced(classes[nearest], test)
+    return quality
+
+
+def _likeliest(group: NDArray[np.intp], factor: Factors, groups: int) -> Factors:
+    """For every group of rows, the class of which it holds the largest share; the lowest of equal
+    ones."""
+    classes, own, counts = np.unique(factor, return_inverse=True, return_counts=True)
+    cells, rows = np.unique(group * len(classes) + own, return_counts=True)
+    group_of, class_of = np.divmod(cells, len(classes))
+    order = np.lexsort((class_of, -rows / counts[class_of], group_of))
+    first = np.unique(group_of[order], return_index=True)[1]
+    likeliest: Factors = classes[class_of[order[first]]]
+    return likeliest
+
+
+def _balanced(predicted: Factors, factor: Factors) -> float:
+    """The mean over the factor's values of the share of its rows that are predicted."""
+    _, own, counts = np.unique(factor, return_inverse=True, return_counts=True)
+    return float((np.bincount(own, predicted == factor, len(counts)) / counts).mean())
+
+
 def evaluate(inputs: Inputs, rng: np.random.Generator) -> list[Score]:
     """Draws one seed, the same for all classifiers."""
-    seed = int(rng.integers(SEEDS))
-    accuracy = accuracies(inputs.codes, inputs.factors, *inputs.test_table(), seed=seed)
+    tables = check_tables(inputs.codes, inputs.factors, *inputs.test_table())
+    accuracy = _accuracies(tables, int(rng.integers(SEEDS)), penalty=0.01)
     inputs.matrices["sap"] = accuracy[: inputs.codes.shape[1]]
-    return _gaps(accuracy)
+    real = check_real_tables(*inputs.real_tables())
+    return _scores(accuracy, tables, real, inputs.continuous)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.base import hdf5, npy
+from data.base.continuous import BINS, equal_bins, kinds_of
 from data.base.reading import reading
 from infra.errors import WrongInput
 from metrics.base.arrays import BadArray, numbers, whole_numbers
@@ -19,7 +20,7 @@ from metrics.base.arrays import BadArray, numbers, whole_numbers
 Arrays = dict[str, Any]
 Reader = Callable[[Path, Sequence[str]], Arrays]
 
-CODES_NAMES = ("codes", "factors", "factor_names")
+CODES_NAMES = ("codes", "factors", "factor_kinds", "factor_names")
 CODES_FILE = "an .npz, .h5, .hdf5 or .parquet file with codes and factors"
 MODELS_NAMES = ("codes", "kl", "names")
 MODELS_FILE = "an .npz, .h5 or .hdf5 file with codes (models, points, latents), of the same points"
@@ -27,11 +28,20 @@ MODELS_FILE = "an .npz, .h5 or .hdf5 file with codes (models, points, latents), 
 
 @dataclass(frozen=True)
 class OwnCodes:
-    """Codes (points, latents) and factors (points, factors) of the same points."""
+    """Codes (points, latents) and factors (points, factors) of the same points.
+
+    Continuous factors have bins in `factors`; `targets` are all factors as real numbers.
+    """
 
     codes: NDArray[np.floating[Any]]
     factors: NDArray[np.int64]
     factor_names: tuple[str, ...] | None
+    targets: NDArray[np.float64] | None = None  # None without continuous factors
+    continuous: tuple[int, ...] = ()
+    guessed: bool = False  # that they are continuous: the file does not say so
+
+    def name(self, factor: int) -> str:
+        return self.factor_names[factor] if self.factor_names else f"factor {factor}"
 
 
 @dataclass(frozen=True)
@@ -43,8 +53,9 @@ class OwnModels:
     names: tuple[str, ...] | None
 
 
-def read_codes(path: Path) -> OwnCodes:
-    """The arrays of a file, or a WrongInput that names what is wrong with it."""
+def read_codes(path: Path, bins: int = BINS) -> OwnCodes:
+    """The arrays of a file, or a WrongInput that names what is wrong with it; `bins` of equal width
+    stand for a continuous factor where classes are needed."""
     readers: dict[str, Reader] = {
         ".npz": _npz,
         ".h5": _hdf5,
@@ -54,13 +65,26 @@ def read_codes(path: Path) -> OwnCodes:
     arrays = _arrays(path, readers, CODES_NAMES, CODES_FILE, required=("codes", "factors"))
     with naming_file(path):
         codes = numbers("codes", arrays["codes"], ("row", "column"))
-        factors = whole_numbers("factors", arrays["factors"], ("row", "factor"))
-    if len(codes) != len(factors):
-        found = f"{len(factors)} rows of factors"
+        values = numbers("factors", arrays["factors"], ("row", "factor"))
+        if np.asarray(arrays["factors"]).dtype.kind in "iub":
+            values = whole_numbers("factors", arrays["factors"], ("row", "factor"))
+    if len(codes) != len(values):
+        found = f"{len(values)} rows of factors"
         raise WrongInput(f"{path.name}, factors", found, f"{len(codes)}, as codes has")
-    columns = factors.shape[1]
+    columns = values.shape[1]
     accepted = f"{columns}, one for each column of factors"
-    return OwnCodes(codes, factors, _names(path, "factor_names", arrays, columns, accepted))
+    names = _names(path, "factor_names", arrays, columns, accepted)
+    kinds = _names(path, "factor_kinds", arrays, columns, accepted)
+    are_continuous = kinds_of(f"{path.name}, factor_kinds", list(values.T), kinds)
+    if values.dtype.kind == "i" and not any(are_continuous):
+        return OwnCodes(codes, values, names)
+    factors, targets = np.empty(values.shape, np.int64), np.empty(values.shape)
+    for place, (column, is_continuous) in enumerate(zip(values.T, are_continuous, strict=True)):
+        positions = np.unique(column, return_inverse=True)[1]
+        factors[:, place] = equal_bins(column, bins) if is_continuous else positions
+        targets[:, place] = column
+    continuous = tuple(np.flatnonzero(are_continuous).tolist())
+    return OwnCodes(codes, factors, names, targets, continuous, guessed=kinds is None)
 
 
 def read_models(path: Path) -> OwnModels:
@@ -131,12 +155,11 @@ def _npz(path: Path, names: Sequence[str]) -> Arrays:
 
 
 def _hdf5(path: Path, names: Sequence[str]) -> Arrays:
-    """Likewise; names of things, the last of `names`, may also be an attribute."""
+    """Likewise; names and kinds may also be attributes of the file."""
     with hdf5.opened(path) as file:
         stored = {name: hdf5.stored(file, name) for name in names}
         arrays = {name: array[()] for name, array in stored.items() if array is not None}
-        attribute = file.attrs.get(names[-1])
-        return arrays if attribute is None else {names[-1]: attribute, **arrays}
+        return {name: file.attrs[name] for name in names if name in file.attrs} | arrays
 
 
 def _parquet(path: Path) -> Arrays:

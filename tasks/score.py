@@ -14,7 +14,7 @@ import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
-from data.base.protocol import DataSet, Finite
+from data.base.protocol import DataSet, Finite, Targets
 from infra.store import Store
 from metrics import DEVIATION, HEADLINE, METRICS
 from metrics.base.gaussians import sample
@@ -194,22 +194,35 @@ def draw_inputs(
     if "test_table" in wanted:
         draws = streams("test table")
         drawn["test_factors"] = data_set.sample(test_points, draws)
-        drawn["test_codes"] = codes_of(drawn["test_factors"], draws)
+        drawn["test_codes"], drawn["test_targets"] = codes_of.with_targets(
+            drawn["test_factors"], draws
+        )
     draws = streams("table")
     factors = data_set.sample(points, draws)
     if "posterior" in wanted:
         noise = streams("posterior")
-        codes, drawn["logvar"], drawn["reconstruction"] = codes_of.posteriors(factors, draws, noise)
+        codes, drawn["targets"], drawn["logvar"], drawn["reconstruction"] = codes_of.posteriors(
+            factors, draws, noise
+        )
     else:
-        codes = codes_of(factors, draws)
+        codes, drawn["targets"] = codes_of.with_targets(factors, draws)
     seed = int(streams("trees").integers(SEEDS))
     return Inputs(
-        codes, factors, trees=settings.trees, tree_seed=seed, impossible=impossible, **drawn
+        codes,
+        factors,
+        trees=settings.trees,
+        tree_seed=seed,
+        impossible=impossible,
+        continuous=data_set.continuous,
+        **drawn,
     )
 
 
 class CodesOf:
-    """A model's codes of points. Each picture is encoded once where more are read than exist."""
+    """A model's codes of points. Each picture is encoded once where more are read than exist.
+
+    Targets are the points' factors as real numbers, where some are continuous.
+    """
 
     def __init__(self, vae: VAE, data_set: DataSet, wanted: int) -> None:
         self.vae, self.data_set = vae, data_set
@@ -219,14 +232,21 @@ class CodesOf:
             self.known = encode_all(vae, data_set.show, count)
 
     def __call__(self, factors: NDArray[np.int64], draws: np.random.Generator) -> Codes:
-        points, show = self._pictures(factors.reshape(-1, factors.shape[-1]), draws)
-        codes = _encoded(self.vae, show, points) if self.known is None else self.known[points]
+        codes, _ = self.with_targets(factors.reshape(-1, factors.shape[-1]), draws)
         return codes.reshape(*factors.shape[:-1], -1)
+
+    def with_targets(
+        self, factors: NDArray[np.int64], draws: np.random.Generator
+    ) -> tuple[Codes, Targets | None]:
+        """Codes and targets of points (points, factors)."""
+        points, show = self._pictures(factors, draws)
+        codes = _encoded(self.vae, show, points) if self.known is None else self.known[points]
+        return codes, self._targets(points)
 
     def posteriors(
         self, factors: NDArray[np.int64], draws: np.random.Generator, noise: np.random.Generator
-    ) -> tuple[Codes, Codes, NDArray[np.float64]]:
-        """The same codes, log-variances, and each picture's loss from one sample of both.
+    ) -> tuple[Codes, Targets | None, Codes, NDArray[np.float64]]:
+        """The same codes and targets, log-variances, and each picture's loss from one sample.
 
         Pictures are encoded again where codes are known, as their loss needs the picture anyway.
         """
@@ -237,13 +257,23 @@ class CodesOf:
             drawn = sample(mean, logvar, noise).astype(np.float32)
             parts.append((mean, logvar, reconstruction_losses(self.vae, images, drawn)))
         codes, logvars, losses = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return codes if self.known is None else self.known[points], logvars, losses
+        codes = codes if self.known is None else self.known[points]
+        return codes, self._targets(points), logvars, losses
+
+    def _targets(self, points: NDArray[Any]) -> Targets | None:
+        if not self.data_set.continuous:
+            return None
+        if not isinstance(self.data_set, Finite):
+            raise TypeError(f"{self.data_set.name} has continuous factors and is not Finite")
+        return self.data_set.targets(points)
 
     def _pictures(
         self, factors: NDArray[np.int64], draws: np.random.Generator
     ) -> tuple[NDArray[Any], Show]:
-        """The numbers of pictures where codes are known, else the points; and what draws them."""
-        if self.known is not None and isinstance(self.data_set, Finite):
+        """The numbers of pictures where codes are known or targets are needed, else the points;
+        and what draws them."""
+        numbered = self.known is not None or bool(self.data_set.continuous)
+        if numbered and isinstance(self.data_set, Finite):
             return self.data_set.places(factors, draws), self.data_set.show
         return factors, lambda part: self.data_set.images(part, draws)
 

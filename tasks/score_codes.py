@@ -52,6 +52,7 @@ def split_inputs(own: OwnCodes, names: Sequence[str], seed: int) -> Inputs:
     cut = 2 * rows // 3
     train = (own.codes[:cut], own.factors[:cut])
     test = (own.codes[cut:], own.factors[cut:])
+    targets = (None, None) if own.targets is None else (own.targets[:cut], own.targets[cut:])
     size, counts = settings.group_size, (settings.points, settings.test_points)
     kinds: dict[str, Callable[..., Any]] = {
         "groups": table_groups,
@@ -79,6 +80,9 @@ def split_inputs(own: OwnCodes, names: Sequence[str], seed: int) -> Inputs:
         factors=train[1],
         test_codes=test[0],
         test_factors=test[1],
+        targets=targets[0],
+        test_targets=targets[1],
+        continuous=own.continuous,
         tree_seed=trees,
         impossible=impossible,
         **drawn,

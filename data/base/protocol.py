@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 Source = Literal["redrawn", "official", "look-alike", "user"]
 SOURCES: tuple[Source, ...] = get_args(Source)
 Factors = NDArray[np.int64]  # (images, factors): positions among the sorted values of a factor
+Targets = NDArray[np.float64]  # (images, factors): real values of continuous factors, positions
 Places = NDArray[np.intp]  # (images,): numbers of pictures
 Images = NDArray[np.float32]  # (images, channels, 64, 64) in [0, 1], contiguous
 
@@ -20,7 +21,8 @@ class Description:
     """What is known of a data set without loading it.
 
     `content` is a hash of pictures that name and source do not determine, such as a user's own;
-    `pictures` is how many there are, or None if every image is new.
+    `pictures` is how many there are, or None if every image is new. A continuous factor has bins of
+    equal width for values wherever classes are needed: in factor_sizes and in all samples.
     """
 
     name: str
@@ -30,6 +32,7 @@ class Description:
     factor_sizes: tuple[int, ...]
     content: str = field(default="", kw_only=True)
     pictures: int | None = field(default=None, kw_only=True)
+    continuous: tuple[int, ...] = field(default=(), kw_only=True)  # factors that are real numbers
 
 
 class DataSet(Protocol):
@@ -47,6 +50,8 @@ class DataSet(Protocol):
     def factor_sizes(self) -> tuple[int, ...]: ...
     @property
     def pictures(self) -> int | None: ...
+    @property
+    def continuous(self) -> tuple[int, ...]: ...
 
     def sample(self, count: int, stream: np.random.Generator) -> Factors:
         """`count` points, independent and identically distributed: (count, factors)."""
@@ -108,6 +113,11 @@ class Finite(ABC):
     def images(self, factors: Factors, stream: np.random.Generator) -> Images:
         """One image per row of `factors`."""
         return self.show(self.places(factors, stream))
+
+    def targets(self, places: Places) -> Targets:
+        """The factors of these pictures as real numbers, (places, factors), for a data set with
+        continuous factors."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 The first load prepares three files in the cache, which later loads map:
 
 - the pictures as 64x64 pixels
-- the factors as positions in the sorted order of their values
+- the factors as positions in the sorted order of their values; where some are continuous, a fourth
+  file has the values of those
 - the facts, written last: without them the other two files are not used
 
 Their names hold a hash of the user's files (paths, sizes and times), so that files that changed
@@ -21,9 +22,10 @@ import numpy as np
 
 from data.base import cache as data_cache
 from data.base import pixels
+from data.base.continuous import BINS, equal_bins
 from data.base.pictures import Pictures
 from data.base.pixels import SIDE, Pixels, Progress
-from data.base.protocol import Factors
+from data.base.protocol import Factors, Targets
 from data.own import factors
 from data.own.data_set import OwnDataSet
 from data.own.files import OwnFiles, fingerprint
@@ -59,6 +61,7 @@ class _Prepared:
         self.facts = start.with_name(f"{start.name}.facts")
         self.pixels = start.with_name(f"{start.name}.pixels")
         self.factors = start.with_name(f"{start.name}.factors")
+        self.real = start.with_name(f"{start.name}.real")
 
     def is_whole(self) -> bool:
         """Whether all files that the facts describe are there and undamaged."""
@@ -68,7 +71,9 @@ class _Prepared:
             return False
         if facts is None or not pixels.seems_whole(self.pixels, _pixels_shape(facts)):
             return False
-        return not facts["names"] or pixels.seems_whole(self.factors, _factors_shape(facts))
+        if facts["names"] and not pixels.seems_whole(self.factors, _factors_shape(facts)):
+            return False
+        return not _continuous(facts) or pixels.seems_whole(self.real, _real_shape(facts))
 
     def data_set(self, name: str) -> OwnDataSet:
         """The data set, with its files mapped."""
@@ -80,6 +85,11 @@ class _Prepared:
         factors: Factors = np.empty((facts["count"], 0), np.int64)
         if facts["names"]:
             factors = pixels.mapped(self.factors, _factors_shape(facts)).view(np.int64)[..., 0]
+        real: Targets = np.empty((facts["count"], 0))
+        if continuous := _continuous(facts):
+            real = pixels.mapped(self.real, _real_shape(facts)).view(np.float64)[..., 0]
+            factors = factors.copy()
+            factors[:, continuous] = np.stack([equal_bins(column) for column in real.T], axis=1)
         return OwnDataSet(
             name=name,
             source="user",
@@ -90,12 +100,15 @@ class _Prepared:
             pictures=facts["count"],
             pixels=pixels.mapped(self.pixels, _pixels_shape(facts)),
             factors=factors,
+            continuous=tuple(continuous),
+            real=real,
         )
 
     def remove(self) -> None:
         """Remove what was written for files that have changed since."""
         self.pixels.unlink(missing_ok=True)
         self.factors.unlink(missing_ok=True)
+        self.real.unlink(missing_ok=True)
 
 
 def _prepare(files: OwnFiles, prepared: _Prepared, progress: Progress | None) -> dict[str, Any]:
@@ -106,12 +119,19 @@ def _prepare(files: OwnFiles, prepared: _Prepared, progress: Progress | None) ->
         "count": pictures.count,
         "channels": pictures.channels,
         "names": table.names,
-        "sizes": [len(values) for values in table.values],
+        "sizes": [
+            BINS if place in table.continuous else len(values)
+            for place, values in enumerate(table.values)
+        ],
+        "continuous": table.continuous,
     }
     mapped = pixels.prepared(prepared.pixels, _pixels_shape(facts), pictures.blocks, progress)
     if table.names:
         bytes_ = table.codes.view(np.uint8).reshape(_factors_shape(facts))
         pixels.prepared(prepared.factors, _factors_shape(facts), lambda: [bytes_])
+    if table.continuous:
+        real = np.ascontiguousarray(table.real()).view(np.uint8).reshape(_real_shape(facts))
+        pixels.prepared(prepared.real, _real_shape(facts), lambda: [real])
     return facts | {"content": _content(mapped, table)}
 
 
@@ -150,6 +170,14 @@ def _checked(content: bytes) -> dict[str, Any] | None:
 
 def _pixels_shape(facts: dict[str, Any]) -> tuple[int, ...]:
     return facts["count"], facts["channels"], SIDE, SIDE
+
+
+def _continuous(facts: dict[str, Any]) -> list[int]:
+    return list(facts.get("continuous", []))  # older versions refused such columns
+
+
+def _real_shape(facts: dict[str, Any]) -> tuple[int, ...]:
+    return facts["count"], len(_continuous(facts)), 8
 
 
 def _factors_shape(facts: dict[str, Any]) -> tuple[int, ...]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +17,17 @@ from infra.errors import WrongInput
 
 FIELD = "data.factors"
 READABLE = "a whole .npz, .npy, .h5, .hdf5, .parquet or .csv file"
+LABELS = ("factor_names", "factor_kinds")  # what a file may say of its factors
 MOST_FACTORS = 1000  # so that no header asks for more memory than a table takes
 
-Columns: TypeAlias = list[tuple[str, NDArray[Any]]]
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a table, their names, and their kinds if the file names them."""
+
+    names: list[str]
+    values: list[NDArray[Any]]
+    kinds: list[str] | None = None
 
 
 def read(path: Path, count: int, needed: bool) -> Columns:
@@ -25,7 +35,7 @@ def read(path: Path, count: int, needed: bool) -> Columns:
     columns: Columns | None = None
     match path.suffix.lower():
         case ".npy":
-            columns = _split(npy.stored(path), None, count) if needed else None
+            columns = _split(npy.stored(path), {}, count) if needed else None
         case ".npz":
             columns = _from_npz(path, count, needed)
         case ".h5" | ".hdf5":
@@ -36,37 +46,41 @@ def read(path: Path, count: int, needed: bool) -> Columns:
             columns = _from_csv(path, count)
         case _:
             raise WrongInput(FIELD, printable(path.name), READABLE)
-    if needed and not columns:
+    if needed and (columns is None or not columns.names):
         raise WrongInput(
             FIELD, f"no factors in {printable(path.name)}", "an array or columns of them"
         )
-    return columns or []
+    return columns or Columns([], [])
 
 
 def _from_npz(path: Path, count: int, needed: bool) -> Columns | None:
     names = npy.arrays(path)
-    tables = [name for name in names if name != "factor_names"]
+    tables = [name for name in names if name not in LABELS]
     if needed and "factors" not in names and len(tables) == 1:
         factors = tables[0]
     elif "factors" in names:
         factors = "factors"
     else:
         return None
-    factor_names = npy.stored(path, "factor_names").whole() if "factor_names" in names else None
-    return _split(npy.stored(path, factors), factor_names, count)
+    labels = {name: npy.stored(path, name).whole() for name in LABELS if name in names}
+    return _split(npy.stored(path, factors), labels, count)
 
 
 def _from_hdf5(path: Path, count: int) -> Columns | None:
     with hdf5.opened(path) as file:
         if (factors := hdf5.stored(file, "factors")) is None:
             return None
-        factor_names = file.attrs.get("factor_names", factors.attrs.get("factor_names"))
-        if (dataset := hdf5.stored(file, "factor_names")) is not None:
-            factor_names = dataset[()]
-        return _split(factors, factor_names, count)
+        labels = {}
+        for name in LABELS:
+            label = file.attrs.get(name, factors.attrs.get(name))
+            if (dataset := hdf5.stored(file, name)) is not None:
+                label = dataset[()]
+            if label is not None:
+                labels[name] = label
+        return _split(factors, labels, count)
 
 
-def _split(factors: Any, factor_names: NDArray[Any] | None, count: int) -> Columns:
+def _split(factors: Any, labels: Mapping[str, NDArray[Any]], count: int) -> Columns:
     """The columns of a stored array, which is read only if its shape is right."""
     shape = factors.shape
     if len(shape) not in (1, 2) or shape[0] != count or not 1 <= (*shape, 1)[1] <= MOST_FACTORS:
@@ -76,13 +90,18 @@ def _split(factors: Any, factor_names: NDArray[Any] | None, count: int) -> Colum
         raise WrongInput(FIELD, f"shape {shape}", accepted)
     values = factors.whole() if isinstance(factors, npy.StoredArray) else factors[()]
     values = values.reshape(count, -1)
-    names = [f"factor_{place}" for place in range(values.shape[1])]
-    if factor_names is not None:
-        names = [n.decode() if isinstance(n, bytes) else str(n) for n in np.ravel(factor_names)]
+    numbered = [f"factor_{place}" for place in range(values.shape[1])]
+    names, kinds = (words(labels[name]) if name in labels else None for name in LABELS)
+    names = names or numbered
     if len(names) != values.shape[1]:
         found = f"{len(names)} factor_names for {values.shape[1]} factors"
         raise WrongInput(FIELD, found, "one name for each factor")
-    return list(zip(names, values.T, strict=True))
+    return Columns(names, list(values.T), kinds)
+
+
+def words(array: NDArray[Any]) -> list[str]:
+    """The words of a stored array."""
+    return [word.decode() if isinstance(word, bytes) else str(word) for word in np.ravel(array)]
 
 
 def _from_parquet(path: Path, count: int) -> Columns:
@@ -94,7 +113,7 @@ def _from_parquet(path: Path, count: int) -> Columns:
         schema = file.schema_arrow
         labels = (schema.pandas_metadata or {}).get("index_columns", [])
         names = [n for n in schema.names if n not in labels and n not in IMAGE_COLUMNS]
-        return _from_arrow(file.read(columns=names)) if names else []
+        return _from_arrow(file.read(columns=names)) if names else Columns([], [])
 
 
 def _from_csv(path: Path, count: int) -> Columns:
@@ -112,5 +131,5 @@ def _check_rows(rows: int, count: int) -> None:
 
 
 def _from_arrow(table: Any) -> Columns:
-    names = (name.strip() for name in table.column_names)
-    return [(n, c.to_numpy()) for n, c in zip(names, table.columns, strict=True)]
+    names = [name.strip() for name in table.column_names]
+    return Columns(names, [column.to_numpy() for column in table.columns])

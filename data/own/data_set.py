@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NoReturn
 
@@ -12,7 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.base.pixels import Pixels, as_floats
-from data.base.protocol import Description, Factors, Finite, Images, Places, set_to_each
+from data.base.protocol import (
+    Description,
+    Factors,
+    Finite,
+    Images,
+    Places,
+    Targets,
+    set_to_each,
+)
 from infra.errors import WrongInput
 
 Numbers = NDArray[np.int64]
@@ -22,11 +30,13 @@ Numbers = NDArray[np.int64]
 class OwnDataSet(Finite, Description):
     """`pixels` is (rows, channels, 64, 64), `factors` is (rows, factors).
 
-    Rows are equally likely. Unlabelled pictures have no factors: any row fits any request.
+    Rows are equally likely. Unlabelled pictures have no factors: any row fits any request. Columns
+    of continuous factors hold bins; `real` has their values, (rows, continuous factors).
     """
 
     pixels: Pixels
     factors: Factors
+    real: Targets = field(default_factory=lambda: np.empty((0, 0)))
 
     def sample(self, count: int, stream: np.random.Generator) -> Factors:
         """The factors of rows drawn uniformly, with replacement."""
@@ -117,6 +127,11 @@ class OwnDataSet(Finite, Description):
 
     def show(self, places: Places) -> Images:
         return as_floats(self.pixels, places)
+
+    def targets(self, places: Places) -> Targets:
+        targets = self.factors[places].astype(np.float64)
+        targets[:, list(self.continuous)] = self.real[places]
+        return targets
 
     def _refuse(self, point: Numbers) -> NoReturn:
         values = zip(self.factor_names, point.tolist(), strict=True)

@@ -1,4 +1,8 @@
-"""A user's table of factors: discrete values of any kind become positions in sorted order."""
+"""A user's table of factors: values of any kind become positions in sorted order.
+
+Columns of real numbers that most rows have of their own are continuous, unless the file says
+otherwise.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from data.base.continuous import kinds_of
 from data.base.protocol import Factors
 from data.base.reading import reading
 from data.own.columns import READABLE, Columns
@@ -17,8 +22,9 @@ from data.own.files import OwnFiles
 from infra.errors import WrongInput
 
 FIELD = "data.factors"
-MOST_VALUES = 100  # more real numbers or words are refused if most of them occur only once
-DISCRETE = "whole numbers, true or false, words, or real numbers with few values"
+KINDS_FIELD = "data.factors, factor_kinds"
+MOST_WORDS = 100  # more words are refused if most of them occur only once
+VALUES = "whole numbers, true or false, words, or real numbers"
 
 Column = NDArray[Any]
 Value = int | float | str
@@ -26,11 +32,18 @@ Value = int | float | str
 
 @dataclass(frozen=True)
 class FactorTable:
-    """Names, sorted values, and the position of each row's value: (rows, factors)."""
+    """Names, sorted values, the position of each row's value, (rows, factors), and the places of
+    continuous columns."""
 
     names: list[str]
     values: list[list[Value]]
     codes: Factors
+    continuous: list[int]
+
+    def real(self) -> NDArray[np.float64]:
+        """The values of the continuous columns: (rows, continuous factors)."""
+        columns = [np.asarray(self.values[i], float)[self.codes[:, i]] for i in self.continuous]
+        return np.stack(columns, axis=1) if columns else np.empty((len(self.codes), 0))
 
 
 def read(files: OwnFiles, count: int) -> FactorTable:
@@ -40,25 +53,26 @@ def read(files: OwnFiles, count: int) -> FactorTable:
         with reading(FIELD, path.name, READABLE):
             columns = read_columns(path, count, needed=files.factors is not None)
             return _table(columns, count)
-    return _table([], count)
+    return _table(Columns([], []), count)
 
 
 def _table(columns: Columns, count: int) -> FactorTable:
-    names = [name for name, _ in columns]
+    names = columns.names
     for name in names:
         if not name or names.count(name) > 1:
             raise WrongInput(FIELD, f"columns named {', '.join(map(repr, names))}", "unique names")
-    values, codes = [], np.empty((count, len(columns)), np.int64)
-    for place, (name, column) in enumerate(columns):
-        scale, codes[:, place] = _discrete(name, column)
-        values.append(scale)
-    return FactorTable(names, values, codes)
+    values, codes = [], np.empty((count, len(names)), np.int64)
+    for place, (name, column) in enumerate(zip(names, columns.values, strict=True)):
+        sorted_values, codes[:, place] = _discrete(name, column)
+        values.append(sorted_values)
+    kinds = kinds_of(KINDS_FIELD, columns.values, columns.kinds)
+    return FactorTable(names, values, codes, [place for place, kind in enumerate(kinds) if kind])
 
 
 def _discrete(name: str, column: Column) -> tuple[list[Value], NDArray[np.intp]]:
     """The sorted values of a column, and the position of each row's."""
     if column.dtype.kind not in "biufUSO":
-        raise WrongInput(FIELD, f"{column.dtype} in column {name}", DISCRETE)
+        raise WrongInput(FIELD, f"{column.dtype} in column {name}", VALUES)
     if column.dtype.kind == "O":
         column = _words(name, column)
     if column.dtype.kind == "S":
@@ -68,8 +82,9 @@ def _discrete(name: str, column: Column) -> tuple[list[Value], NDArray[np.intp]]
         found = f"{column[row]} in column {name}, row {row} (rows count from 0)"
         raise WrongInput(FIELD, found, "a value in every row")
     values, codes = np.unique(column, return_inverse=True)
-    if len(values) > MOST_VALUES and 2 * len(values) > len(column):
-        _refuse_if_no_factor(name, values)
+    if values.dtype.kind == "U" and len(values) > MOST_WORDS and 2 * len(values) > len(column):
+        found = f"{len(values)} different words in column {name}"
+        raise WrongInput(FIELD, found, "words that are shared by rows (drop columns of names)")
     return [_plain(value) for value in values], codes
 
 
@@ -80,21 +95,8 @@ def _words(name: str, column: Column) -> Column:
             found = f"nothing in column {name}, row {row} (rows count from 0)"
             raise WrongInput(FIELD, found, "a value in every row")
         if not isinstance(value, str | bytes | bool):
-            raise WrongInput(FIELD, f"a {type(value).__name__} in column {name}", DISCRETE)
+            raise WrongInput(FIELD, f"a {type(value).__name__} in column {name}", VALUES)
     return np.array([v.decode() if isinstance(v, bytes) else v for v in column])
-
-
-def _refuse_if_no_factor(name: str, values: Column) -> None:
-    """Called for a column in which most rows have a value of their own."""
-    if values.dtype.kind == "U":
-        found = f"{len(values)} different words in column {name}"
-        raise WrongInput(FIELD, found, "words that are shared by rows (drop columns of names)")
-    if values.dtype.kind == "f" and (values != np.rint(values)).any():
-        raise WrongInput(
-            FIELD,
-            f"{len(values)} different real numbers in column {name}, which is continuous",
-            "discrete values, as from np.digitize(x, np.quantile(x, [0.25, 0.5, 0.75]))",
-        )
 
 
 def _plain(value: Any) -> Value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as jsonlib
 import math
 import statistics
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ def score_file(
     names: tuple[str, ...],
     seed: int,
     repeat: int,
+    bins: int,
     out: Path | None,
     plot: Path | None,
     parts: bool,
@@ -36,12 +38,15 @@ def score_file(
             raise WrongInput("--metrics", name, one_of(metrics.METRICS, name))
     if repeat < 1:
         raise WrongInput("--repeat", repeat, "a number from 1")
+    if bins < 2:
+        raise WrongInput("--bins", bins, "a number from 2")
     if seed < 0:
         raise WrongInput("--seed", seed, "a number from 0")
     for option, target in (("--out", out), ("--plot", plot)):
         if target is not None:
             new_file(target, option)
-    own = read_codes(file)
+    own = read_codes(file, bins)
+    _say_what_is_continuous(own, bins)
     with naming_file(file):
         inputs = split_inputs(own, names, seed)
     results = []
@@ -69,6 +74,18 @@ def score_file(
                 f"{len(rows) - len(printed)} parts of these scores: --parts, --json or --out FILE"
             )
     return 0
+
+
+def _say_what_is_continuous(own: Any, bins: int) -> None:
+    """On standard error: which factors are, how that is known, and what is done about it."""
+    if own.continuous:
+        names = ", ".join(own.name(factor) for factor in own.continuous)
+        how = " (guessed; an array factor_kinds in the file decides)" if own.guessed else ""
+        print(
+            f"Continuous{how}: {names}. Metrics that need classes read {bins} bins of equal width "
+            "(--bins).",
+            file=sys.stderr,
+        )
 
 
 def _rows(results: list[Any], factor_names: tuple[str, ...] | None) -> Rows:

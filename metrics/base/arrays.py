@@ -58,6 +58,14 @@ def whole_numbers(name: str, array: ArrayLike, axes: tuple[str, ...]) -> Factors
     return checked.astype(np.int64)
 
 
+def real_targets(name: str, targets: ArrayLike, rows: int) -> NDArray[np.float64]:
+    """Factors as real numbers, for metrics that predict them: one row per row of the codes."""
+    checked = numbers(name, targets, ("row", "factor")).astype(np.float64)
+    if len(checked) != rows:
+        raise BadArray(name, f"{len(checked)} rows", f"{rows}, as codes")
+    return checked
+
+
 def check(codes: ArrayLike, factors: ArrayLike) -> tuple[Codes, Factors]:
     """Codes and factors of the same points, or a ValueError that says what is wrong.
 

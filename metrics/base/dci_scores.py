@@ -25,7 +25,7 @@ from scipy.special import entr
 
 from metrics.base.arrays import BadArray, numbers
 from metrics.base.inputs import Score
-from metrics.base.predictors import check_tables, standardised, validation_rows
+from metrics.base.predictors import check_real_tables, standardised, validation_rows
 
 Predict: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 Fit: TypeAlias = Callable[
@@ -84,25 +84,25 @@ def regressors(
 ) -> Regressors:
     """Learn every factor from all latents.
 
-    `fit(codes, target, held_out)` learns a factor and returns every latent's importance and a
-    function that predicts; it may choose a setting by the rows of `held_out`, one in five, the same
-    for all factors. Latents and factors are standardised by the training rows. A factor with one
-    value is not learned: nothing is important for it.
+    Factors may be real numbers. `fit(codes, target, held_out)` learns a factor and returns every
+    latent's importance and a function that predicts; it may choose a setting by the rows of
+    `held_out`, one in five, the same for all factors. Latents and factors are standardised by the
+    training rows. A factor with one value is not learned: nothing is important for it.
     """
-    tables = check_tables(codes, factors, test_codes, test_factors)
+    tables = check_real_tables(codes, factors, test_codes, test_factors)
     latents, test_latents = standardised(tables.codes, tables.test_codes)
     held_out = validation_rows(len(latents), rng)
-    columns = tables.factors.shape[1]
+    columns = tables.targets.shape[1]
     importance = np.zeros((latents.shape[1], columns))
     errors, spread = np.zeros((2, columns)), np.zeros(columns)
     for column in range(columns):
-        factor = tables.factors[:, column].astype(np.float64)
+        factor = tables.targets[:, column]
         width = factor.max() - factor.min()
         if width == 0:
             continue
         mean, deviation = factor.mean(), factor.std()
         target = (factor - mean) / deviation
-        test_target = (tables.test_factors[:, column] - mean) / deviation
+        test_target = (tables.test_targets[:, column] - mean) / deviation
         importance[:, column], predict = fit(latents, target, held_out)
         spread[column] = deviation / width
         for part, (inputs, wanted) in enumerate([(latents, target), (test_latents, test_target)]):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from metrics.base.arrays import BadArray, Codes, Factors, check, numbers, whole_
 from metrics.base.trees import Classifier, Kind, learn
 
 Part = TypeVar("Part")
+Reals: TypeAlias = NDArray[np.float64]
 
 BINS = 20  # Locatello et al. 2019, appendix C
 # Points under each value of a factor: the released configuration of Locatello et al. 2019b, "On
@@ -53,11 +54,12 @@ class Inputs:
     """All that metrics may read of one model. What no chosen metric needs may stay None.
 
     A metric's NEEDS names "table" (codes, factors), "test_table" (test_codes, test_factors),
-    "groups" (train_groups, test_groups: points that share one factor's value), "pairs"
-    (train_pairs, test_pairs), "variations" (train_variations, test_variations: groups of points
-    that share the values of all factors but `factor`), "interventions" (for
-    every factor, the same points under each of its values) and "posterior" (of every row of the
-    codes: log-variances and the loss of reconstruction; no factors).
+    "targets" (the factors as real numbers, for a metric that predicts those; every other metric
+    reads a continuous factor's bins), "groups" (train_groups, test_groups: points that share one
+    factor's value), "pairs" (train_pairs, test_pairs), "variations" (train_variations,
+    test_variations: groups of points that share the values of all factors but `factor`),
+    "interventions" (for every factor, the same points under each of its values) and "posterior"
+    (of every row of the codes: log-variances and the loss of reconstruction; no factors).
     """
 
     codes: Codes  # (points, latents)
@@ -66,6 +68,9 @@ class Inputs:
     test_groups: Groups | None = None
     test_codes: Codes | None = None
     test_factors: Factors | None = None
+    targets: NDArray[np.float64] | None = None  # (points, factors); None: the factors
+    test_targets: NDArray[np.float64] | None = None
+    continuous: tuple[int, ...] = ()  # columns of factors that hold bins of real numbers
     train_pairs: Pairs | None = None
     test_pairs: Pairs | None = None
     train_variations: Groups | None = None
@@ -114,6 +119,13 @@ class Inputs:
         if self.test_codes is None or self.test_factors is None:
             raise ValueError("inputs: test_codes or test_factors is None; two arrays are accepted")
         return self.test_codes, self.test_factors
+
+    def real_tables(self) -> tuple[Codes, Reals, Codes, Reals]:
+        """Codes and real-valued factors of both tables, for metrics that need "targets"."""
+        test_codes, test_factors = self.test_table()
+        targets = self.factors if self.targets is None else self.targets
+        test_targets = test_factors if self.test_targets is None else self.test_targets
+        return self.codes, np.asarray(targets, float), test_codes, np.asarray(test_targets, float)
 
     @cached_property
     def labels(self) -> Factors:

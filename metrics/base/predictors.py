@@ -3,12 +3,14 @@
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.base.arrays import BadArray, Factors, check
+from metrics.base.arrays import BadArray, Codes, Factors, check, numbers, real_targets
+
+Array: TypeAlias = NDArray[Any]
 
 TINY = 1e-150  # squares of smaller numbers underflow
 FAR = 1e30  # in standard deviations; float32, in which forests compute, ends at 3e38
@@ -24,24 +26,49 @@ class Tables(NamedTuple):
     test_factors: Factors
 
 
+class RealTables(NamedTuple):
+    """The same with targets, real numbers, in place of factors."""
+
+    codes: NDArray[np.float64]
+    targets: NDArray[np.float64]
+    test_codes: NDArray[np.float64]
+    test_targets: NDArray[np.float64]
+
+
 def check_tables(
     codes: ArrayLike, factors: ArrayLike, test_codes: ArrayLike, test_factors: ArrayLike
 ) -> Tables:
     """Both tables, codes in float64, or a ValueError."""
     latents, values = check(codes, factors)
     test_latents, test_values = check(test_codes, test_factors)
-    for name, train, test in (
-        ("test_codes", latents, test_latents),
-        ("test_factors", values, test_values),
-    ):
-        if train.shape[1] != test.shape[1]:
-            raise BadArray(name, f"{test.shape[1]} columns", f"{train.shape[1]}, as in training")
+    _check_columns(latents, values, test_latents, test_values)
     return Tables(
         codes=latents.astype(np.float64),
         factors=values,
         test_codes=test_latents.astype(np.float64),
         test_factors=test_values,
     )
+
+
+def check_real_tables(
+    codes: ArrayLike, targets: ArrayLike, test_codes: ArrayLike, test_targets: ArrayLike
+) -> RealTables:
+    """Both tables in float64, or a ValueError."""
+    latents = numbers("codes", codes, ("row", "column")).astype(np.float64)
+    test_latents = numbers("codes", test_codes, ("row", "column")).astype(np.float64)
+    values = real_targets("factors", targets, len(latents))
+    test_values = real_targets("test_factors", test_targets, len(test_latents))
+    _check_columns(latents, values, test_latents, test_values)
+    return RealTables(latents, values, test_latents, test_values)
+
+
+def _check_columns(latents: Codes, values: Array, test_latents: Codes, test_values: Array) -> None:
+    for name, train, test in (
+        ("test_codes", latents, test_latents),
+        ("test_factors", values, test_values),
+    ):
+        if train.shape[1] != test.shape[1]:
+            raise BadArray(name, f"{test.shape[1]} columns", f"{train.shape[1]}, as in training")
 
 
 def standardised(

@@ -56,6 +56,38 @@ def test_agrees_with_scikit_learn(dtype):
     assert np.count_nonzero(importance) < 12, "the penalty must leave something out"
 
 
+@pytest.mark.parametrize("name", ["dci_lasso", "dci_forest"])
+def test_continuous_factors_that_are_latents_are_predicted_without_error(name):
+    """With the bins in place of the factors, an error of a bin's width would be left."""
+    rng = RNG(0)
+    targets = rng.uniform([-1, 0, 5], [1, 30, 5.1], size=(900, 3))
+    bins = np.stack(
+        [np.digitize(f, np.linspace(f.min(), f.max(), 11)[1:-1]) for f in targets.T], axis=1
+    )
+    codes = targets[:, [2, 0, 1]] * [10, 1, -1]
+    inputs = Inputs(
+        codes[:600],
+        bins[:600],
+        test_codes=codes[600:],
+        test_factors=bins[600:],
+        targets=targets[:600],
+        test_targets=targets[600:],
+        continuous=(0, 1, 2),
+    )
+    scores = evaluate(name, inputs, RNG(0))
+    error = 0.002 if name == "dci_lasso" else 0.02  # the smallest penalty; a forest's steps
+    for factor in (None, 0, 1, 2):
+        assert parts(scores, "nrmse_test", factor) == pytest.approx(0, abs=error)
+        assert parts(scores, "informativeness_test", factor) == pytest.approx(1, abs=error)
+    assert scores[0].value == pytest.approx(1, abs=0.01)
+    binned = evaluate(
+        name,
+        Inputs(codes[:600], bins[:600], test_codes=codes[600:], test_factors=bins[600:]),
+        RNG(0),
+    )
+    assert parts(binned, "nrmse_test") > 0.05 or name == "dci_forest"
+
+
 def test_worked_example():
     # On all combinations, factor 1 is latent 1, and factor 0 is the sum of latents 0 and 2, which
     # are uncorrelated and equally large: half the points of each. Both find only what is true.

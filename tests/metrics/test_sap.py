@@ -1,6 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import balanced_accuracy_score
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
 from metrics.base.inputs import Inputs, Score
 from metrics.evaluate import evaluate
@@ -15,6 +20,10 @@ def table(seed, rows, latents=4):
     factors = rng.integers(0, [2, 5, 3], size=(rows, 3))
     mixing = RNG(7).normal(size=(3, latents))
     return factors @ mixing + 0.5 * rng.normal(size=(rows, latents)), factors
+
+
+def by_part(scores):
+    return {(row.part, row.factor): row.value for row in scores}
 
 
 def parts(scores, part):
@@ -60,7 +69,70 @@ def test_worked_example():
         Score("gap", 0.5, 1),  # 4 / 4 - 2 / 4
         Score("accuracy", 0.75, 0),
         Score("accuracy", 1.0, 1),
+        Score("gap_r2", 0.5),
+        Score("gap_tree", 0.375),
+        Score("gap_r2", 0.0, 0),  # an error of 1 in 4 rows is as bad as the mean
+        Score("gap_r2", 1.0, 1),
+        Score("gap_tree", 0.25, 0),  # (1 / 2 + 2 / 2) / 2 - 1 / 2
+        Score("gap_tree", 0.5, 1),
     ]
+
+
+@pytest.mark.parametrize("weighted", ["continuous", "rounded"])
+def test_the_reviews_parts_agree_with_scikit_learn(weighted):
+    (codes, factors), (test_codes, test_factors) = table(0, 300), table(1, 200)
+    if weighted == "rounded":  # many rows of several classes share a value
+        codes, test_codes = codes.round(), test_codes.round()
+    codes[:, 2] = test_codes[:, 2] = 0.1  # a dead latent
+    rows = by_part(sap(codes, factors, test_codes, test_factors))
+    gaps = {"gap_r2": [], "gap_tree": []}
+    for factor in range(3):
+        linear, tree = [0.0], [0.0]
+        for latent in (0, 1, 3):
+            z, test_z = codes[:, [latent]], test_codes[:, [latent]]
+            regression = LinearRegression().fit(z, factors[:, factor])
+            linear.append(max(0, regression.score(test_z, test_factors[:, factor])))
+            classifier = DecisionTreeClassifier(class_weight="balanced", random_state=0)
+            predicted = classifier.fit(z, factors[:, factor]).predict(test_z)
+            tree.append(balanced_accuracy_score(test_factors[:, factor], predicted))
+        for part, quality in (("gap_r2", linear), ("gap_tree", tree)):
+            *_, second, first = sorted(quality)
+            gaps[part].append(first - second)
+            assert rows[part, factor] == pytest.approx(first - second, abs=1e-12)
+    for part, of in gaps.items():
+        assert rows[part, None] == pytest.approx(np.mean(of), abs=1e-12)
+        assert max(of) > 0.01
+
+
+def test_a_continuous_factor_has_the_gap_of_its_regression():
+    rng = RNG(0)
+    targets = rng.random((600, 2))
+    codes = np.column_stack([targets[:, 0], targets[:, 0] + rng.normal(size=600), targets[:, 1]])
+    bins = np.floor(targets * 10).astype(int)
+    inputs = Inputs(
+        codes[:400],
+        bins[:400],
+        test_codes=codes[400:],
+        test_factors=bins[400:],
+        targets=targets[:400],
+        test_targets=targets[400:],
+        continuous=(0, 1),
+    )
+    rows = by_part(evaluate("sap", inputs, RNG(0)))
+    noisy = LinearRegression().fit(codes[:400, [1]], targets[:400, 0])
+    second = noisy.score(codes[400:, [1]], targets[400:, 0])
+    assert 0.01 < second < 0.2
+    assert rows["gap", 0] == rows["gap_r2", 0] == pytest.approx(1 - second, abs=1e-9)
+    assert rows["gap", 1] == pytest.approx(1, abs=0.02)
+    assert rows["score", None] == pytest.approx((rows["gap", 0] + rows["gap", 1]) / 2)
+    assert not [part for part, _ in rows if part in ("accuracy", "gap_tree", "bins")]
+    one = {
+        (row.part, row.factor): row.value
+        for row in evaluate("sap", replace(inputs, continuous=(1,)), RNG(0))
+    }
+    classes = by_part(sap(codes[:400], bins[:400], codes[400:], bins[400:]))
+    assert one["gap_tree", 0] == classes["gap_tree", 0]
+    assert ("gap_tree", 1) not in one and one["gap_tree", None] == one["gap_tree", 0]
 
 
 def test_equal_latents_leave_no_gap():
@@ -111,7 +183,8 @@ def test_any_scale_ends_without_a_warning(size):
         assert parts(scores, "accuracy")[1] == best
     else:
         reduced = codes / np.abs(codes).max(axis=0) * 1e6
-        assert scores == sap(reduced, factors, reduced, factors)
+        expected = by_part(sap(reduced, factors, reduced, factors))
+        assert by_part(scores) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.filterwarnings("error")

@@ -53,6 +53,44 @@ def test_names_may_be_missing(tmp_path):
     assert read_codes(tmp_path / "own.npz").factor_names is None
 
 
+ANGLES = np.random.default_rng(2).uniform(0, 360, size=30)
+MIXED = np.column_stack([FACTORS[:, 0], ANGLES, FACTORS[:, 1] / 2])
+
+
+@pytest.mark.parametrize("ending", ["npz", "h5", "parquet"])
+def test_real_numbers_are_continuous_factors(ending, tmp_path):
+    path, names = tmp_path / f"own.{ending}", ("shape", "angle", "size")
+    if ending == "npz":
+        np.savez(path, codes=CODES, factors=MIXED, factor_names=names)
+    elif ending == "h5":
+        with h5py.File(path, "w") as file:
+            file["codes"], file["factors"], file.attrs["factor_names"] = CODES, MIXED, names
+    else:
+        columns = {"shape": FACTORS[:, 0], "angle": ANGLES, "size": FACTORS[:, 1] / 2}
+        pd.DataFrame({"codes": list(CODES), **columns}).to_parquet(path)
+    own = read_codes(path, bins=4)
+    assert (own.continuous, own.guessed, own.name(1)) == ((1,), True, "angle")
+    np.testing.assert_array_equal(own.targets, MIXED)
+    np.testing.assert_array_equal(own.factors[:, [0, 2]], FACTORS)
+    width = np.ptp(ANGLES) / 4
+    expected = np.minimum((ANGLES - ANGLES.min()) // width, 3)
+    np.testing.assert_array_equal(own.factors[:, 1], expected)
+
+
+@pytest.mark.parametrize("ending", ["npz", "h5"])
+def test_the_file_says_which_factors_are_continuous(ending, tmp_path):
+    path, kinds = tmp_path / f"own.{ending}", ("continuous", "discrete")
+    if ending == "npz":
+        np.savez(path, codes=CODES, factors=FACTORS, factor_kinds=kinds)
+    else:
+        with h5py.File(path, "w") as file:
+            file["codes"], file["factors"], file.attrs["factor_kinds"] = CODES, FACTORS, kinds
+    own = read_codes(path)
+    assert (own.continuous, own.guessed) == ((0,), False)
+    np.testing.assert_array_equal(own.targets, FACTORS)
+    np.testing.assert_array_equal(own.factors[:, 0], np.array([0, 5, 9])[FACTORS[:, 0]])
+
+
 class Trap:
     """Leaves a file behind when it is unpickled."""
 
@@ -74,7 +112,10 @@ def wrong(**changes):
         (wrong(codes=None), ["no codes", "with codes and factors"]),
         (wrong(factors=None), ["no factors"]),
         (wrong(factors=FACTORS[:-1]), ["29 rows of factors", "30, as codes has"]),
-        (wrong(factors=FACTORS + 0.5), ["factors", "float64", "np.digitize"]),
+        (wrong(factors=FACTORS.astype(str)), ["factors", "<U21", "real numbers"]),
+        (wrong(factors=np.where(FACTORS == 1, np.nan, FACTORS)), ["factors", "nan in row"]),
+        (wrong(factor_kinds=["continuous"]), ["1 names", "2, one for each"]),
+        (wrong(factor_kinds=["real", "discrete"]), ["factor_kinds", "'real'", "continuous or"]),
         (
             wrong(codes=np.where(CODES[7, 2] == CODES, np.nan, CODES)),
             ["nan in row 7, column 2"],

@@ -324,6 +324,43 @@ def test_known_codes_are_the_same_with_posteriors(images_of):
         np.testing.assert_allclose(inputs.codes[:, :3], inputs.factors + 0.06, rtol=1e-6)
 
 
+class ReadsPixel(ReadsFactors):
+    """One latent: the first pixel."""
+
+    def encoder(self, images):
+        value = images[:, 0, 0, :1].repeat(1, 4)
+        return value, value / 7
+
+
+@pytest.mark.parametrize("points", [40, 400])  # fewer points than pictures, and more
+@pytest.mark.parametrize("names", [("mig", "dci_lasso"), ("unsupervised", "dci_lasso")])
+def test_targets_are_those_of_the_pictures_that_are_encoded(points, names):
+    """A continuous factor is the pixel itself; ten pictures at a time share its bin."""
+    pixels = np.random.default_rng(0).permutation(200).astype(np.uint8)
+    shape = np.arange(200) % 2
+    data_set = OwnDataSet(
+        name="mine",
+        source="user",
+        channels=1,
+        factor_names=("shape", "light"),
+        factor_sizes=(2, 10),
+        pictures=200,
+        pixels=np.broadcast_to(pixels[:, None, None, None], (200, 1, 1, 3)),
+        factors=np.column_stack([shape, pixels // 20]).astype(np.int64),
+        continuous=(1,),
+        real=pixels[:, None] / 255,
+    )
+    settings = SETTINGS.model_copy(update={"names": names, "points": points, "test_points": 30})
+    inputs = prepare_inputs(ReadsPixel(), data_set, MODEL, settings)
+    assert inputs.continuous == (1,)
+    codes, targets, test_codes, test_targets = inputs.real_tables()
+    for z, t in ((codes, targets), (test_codes, test_targets)):
+        np.testing.assert_allclose(t[:, 1], z[:, 0], atol=1e-6)
+        assert len(np.unique(t[:, 1])) > 20
+    np.testing.assert_array_equal(inputs.factors[:, 1], np.rint(targets[:, 1] * 255) // 20)
+    np.testing.assert_array_equal(inputs.factors[:, 0], targets[:, 0])
+
+
 @pytest.fixture
 def unlabelled(images_of, monkeypatch):
     """A user's own pictures, 90 of them: values in three pixels of one row of each."""

@@ -175,14 +175,53 @@ def test_a_missing_value_in_text(tmp_path):
             read("unread.npy", tmp_path / "factors.csv", 2)
 
 
-def test_a_continuous_column_is_refused_with_a_way_out(tmp_path):
-    values = np.random.default_rng(0).random(300)
-    with pytest.raises(WrongInput, match=r"300 different .*column angle,.*continuous.*np\.digi"):
-        of_columns(tmp_path, angle=values)
-    rounded = of_columns(tmp_path, angle=np.round(values, 2))
-    assert 50 < len(rounded.values[0]) <= 101
-    assert of_columns(tmp_path, angle=np.arange(300.0)).codes[7, 0] == 7  # numbered frames
-    assert len(of_columns(tmp_path, angle=values[:100]).values[0]) == 100
+@pytest.mark.parametrize(
+    ("column", "continuous"),
+    [
+        (np.random.default_rng(0).random(300), True),
+        (np.random.default_rng(0).random(300).astype(np.float32), True),
+        (np.random.default_rng(0).random(300).round(2), False),  # most values occur twice
+        (np.arange(300.0), False),  # numbered frames
+        (np.arange(20) + 0.5, False),
+        (np.arange(21) + 0.5, True),
+    ],
+)
+def test_a_column_is_guessed_to_be_continuous(tmp_path, column, continuous):
+    table = of_columns(tmp_path, first=np.zeros(len(column), int), x=column)
+    assert table.continuous == ([1] if continuous else [])
+    if continuous:
+        np.testing.assert_allclose(table.real()[:, 0], column, rtol=1e-7)
+
+
+@pytest.mark.parametrize("ending", ["npz", "h5"])
+def test_the_file_says_which_factors_are_continuous(tmp_path, ending):
+    values = np.column_stack([np.arange(12) % 3, np.random.default_rng(0).random(12)])
+    file = tmp_path / f"factors.{ending}"
+
+    def write(*kinds):
+        if ending == "npz":
+            np.savez(file, factors=values, factor_kinds=np.array(kinds))
+        else:
+            with h5py.File(file, "w") as opened:
+                opened["factors"], opened["factor_kinds"] = values, list(kinds)
+
+    write("continuous", "discrete")
+    assert read("unread.npy", file).continuous == [0]
+    write("discrete", "continuous")
+    np.testing.assert_array_equal(read("unread.npy", file).real()[:, 0], values[:, 1])
+    for kinds, message in (
+        (("discrete",), "found 1 kinds for 2 factors; accepted: one kind for each factor"),
+        (("discrete", "real"), "found 'real'; accepted: continuous or discrete"),
+    ):
+        write(*kinds)
+        with pytest.raises(WrongInput, match=f"factor_kinds: {message}"):
+            read("unread.npy", file)
+
+
+def test_words_are_not_continuous(tmp_path):
+    np.savez(tmp_path / "f.npz", factors=np.array(["a", "b"] * 6), factor_kinds=["continuous"])
+    with pytest.raises(WrongInput, match="factor_kinds: found continuous for a column of <U1"):
+        read("unread.npy", tmp_path / "f.npz")
 
 
 def test_a_column_of_file_names_is_refused(tmp_path):

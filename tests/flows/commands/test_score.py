@@ -55,6 +55,39 @@ def test_every_metric_has_a_headline(file: Path, capsys: pytest.CaptureFixture[s
     assert {row["factor"] for row in rows} == {None, "shape", "scale", "hue"}
 
 
+def test_continuous_factors_that_are_latents_are_predicted_without_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    draws = np.random.default_rng(0)
+    factors = np.column_stack([draws.random(ROWS), 100 * draws.random(ROWS), np.arange(ROWS) % 3])
+    path = tmp_path / "own.npz"
+    np.savez(path, codes=factors, factors=factors, factor_names=["x", "hue", "shape"])
+    names = ("dci_lasso", "dci_forest", "sap", "mig", "factor_vae")
+    assert main(["score", str(path), "--metrics", ",".join(names), "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert err.splitlines()[0] == (
+        "Continuous (guessed; an array factor_kinds in the file decides): x, hue. Metrics that "
+        "need classes read 10 bins of equal width (--bins)."
+    )
+    rows = {(row["metric"], row["part"], row["factor"]): row["value"] for row in json.loads(out)}
+    for metric, error in (("dci_lasso", 0.002), ("dci_forest", 0.02)):
+        for factor in (None, "x", "hue", "shape"):
+            assert rows[metric, "nrmse_test", factor] == pytest.approx(0, abs=error)
+            assert rows[metric, "informativeness_test", factor] == pytest.approx(1, abs=error)
+    assert rows["sap", "gap", "x"] == pytest.approx(1, abs=0.03)
+    bins = {key: value for key, value in rows.items() if key[1] == "bins"}
+    assert bins == {(m, "bins", f): 10 for m in ("mig", "factor_vae") for f in ("x", "hue")}
+    few = scored(capsys, path, "--metrics", "mig", "--bins", 4)
+    cut = np.column_stack(
+        [np.digitize(f, np.linspace(f.min(), f.max(), 5)[1:-1]) for f in factors.T[:2]]
+    )
+    expected = mig(factors[:400], np.column_stack([cut, np.arange(ROWS) % 3])[:400])
+    assert few[0]["value"] == pytest.approx(expected[0].value)
+    np.savez(path, codes=factors, factors=factors, factor_kinds=["continuous"] * 2 + ["discrete"])
+    assert main(["score", str(path), "--metrics", "mig"]) == 0
+    assert capsys.readouterr().err.startswith("Continuous: factor 0, factor 1. ")
+
+
 def test_two_thirds_of_the_rows_train(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with np.load(file) as own:
         expected = mig(own["codes"][:400], own["factors"][:400])
