@@ -305,6 +305,13 @@ def bench(
     *,
     size: Annotated[int | None, Parameter(help="a smaller or larger problem")] = None,
     experiment: Annotated[str | None, Parameter(help="with metrics: the experiment to run")] = None,
+    mode: Annotated[
+        str | None,
+        Parameter(name="--as", help="with metrics: whose settings, review or study [review]"),
+    ] = None,
+    repeats: Annotated[
+        int | None, Parameter(help="with metrics: for mean and deviation [5]")
+    ] = None,
     plot: Annotated[Path | None, Parameter(help="with metrics: picture of the curves")] = None,
     json: Json = False,
 ) -> int:
@@ -314,7 +321,15 @@ def bench(
     """
     from flows.commands.bench import bench as run_benchmark
 
-    return run_benchmark(name, size=size, experiment=experiment, plot=plot, json=json)
+    return run_benchmark(
+        name,
+        size=size,
+        experiment=experiment,
+        mode=mode,
+        repeats=repeats,
+        plot=plot,
+        json=json,
+    )
 
 
 def main(arguments: list[str] | None = None) -> int:

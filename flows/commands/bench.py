@@ -15,35 +15,55 @@ from infra.new_file import new_file
 
 
 def bench(
-    name: str, *, size: int | None, experiment: str | None, plot: Path | None, json: bool
+    name: str,
+    *,
+    size: int | None,
+    experiment: str | None,
+    mode: str | None,
+    repeats: int | None,
+    plot: Path | None,
+    json: bool,
 ) -> int:
     """Run a benchmark, or the named experiment of `metrics`, and print what came out."""
     if name not in BENCHMARKS:
         raise WrongInput("bench", name, one_of(BENCHMARKS, name))
     if name == "metrics":
-        results = _run_experiment(experiment, size, plot)
+        results = _run_experiment(experiment, size, mode, repeats, plot)
         print(jsonlib.dumps(results, indent=2, ensure_ascii=False) if json else _curves(results))
         return 0
-    for option, value in (("--experiment", experiment), ("--plot", plot)):
+    only_of_metrics = {
+        "--experiment": experiment,
+        "--as": mode,
+        "--repeats": repeats,
+        "--plot": plot,
+    }
+    for option, value in only_of_metrics.items():
         if value is not None:
-            raise WrongInput(option, str(value), "nothing, except in tolstoy bench metrics")
+            found = str(value) if isinstance(value, Path) else value
+            raise WrongInput(option, found, "nothing, except in tolstoy bench metrics")
     rows = measure(name, size)
     print(jsonlib.dumps([asdict(row) for row in rows], indent=2) if json else _comparisons(rows))
     return 0
 
 
-def _run_experiment(name: str | None, size: int | None, plot: Path | None) -> list[dict[str, Any]]:
+def _run_experiment(
+    name: str | None, size: int | None, mode: str | None, repeats: int | None, plot: Path | None
+) -> list[dict[str, Any]]:
     """Run a controlled experiment of so many points, and draw it."""
     from flows.benchmarks.curves import draw
-    from flows.benchmarks.experiments import EXPERIMENTS, FEWEST, POINTS, REPEATS, run
+    from flows.benchmarks.experiments import AS, EXPERIMENTS, FEWEST, POINTS, REPEATS, run
 
     if name not in EXPERIMENTS:
         raise WrongInput("--experiment", name, one_of(EXPERIMENTS, name))
     if size is not None and size < FEWEST:
         raise WrongInput("--size", size, f"a number of points from {FEWEST}")
+    if mode is not None and mode not in AS:
+        raise WrongInput("--as", mode, one_of(AS, mode))
+    if repeats is not None and repeats < 1:
+        raise WrongInput("--repeats", repeats, "a number from 1")
     if plot is not None:
         new_file(plot, "--plot")
-    rows = run(name, size or POINTS, REPEATS)
+    rows = run(name, size or POINTS, repeats or REPEATS, mode=mode or "review")
     if plot is not None:
         draw(rows, plot)
     return rows
@@ -60,7 +80,8 @@ def _curves(rows: Sequence[dict[str, Any]]) -> str:
     lines: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         line = lines.setdefault((row["metric"], row["part"]), [])
-        line.append(number_text(row["value"], digits=2))
+        deviation = "" if row["deviation"] is None else f" ± {row['deviation']:.2f}"
+        line.append(number_text(row["value"], digits=2) + deviation)
     settings = dict.fromkeys(
         f"{row['setting']:g}" if isinstance(row["setting"], float) else row["setting"]
         for row in rows

@@ -1,7 +1,6 @@
 """What the review's controlled experiments show, on fewer points.
 
-Forests are left out, as they take longest; so is Z-max variance, which needs more points where
-there are 8 factors.
+Forests are left out, as they take longest.
 """
 
 from __future__ import annotations
@@ -13,18 +12,20 @@ from typing import Any
 
 import pytest
 
-from flows.benchmarks import experiments
-from flows.benchmarks.experiments import ALL, EXPERIMENTS, run
+from flows.benchmarks import as_study, experiments
+from flows.benchmarks.experiments import EXPERIMENTS, run
 from flows.cli import main
 
+ALL = tuple(dict.fromkeys(metric for metric, _ in as_study.COLUMNS.values()))
 QUICK = tuple(name for name in ALL if name not in ("dci_forest", "rf_vae"))
+MODES = ["review", "study"]
 GAPS = ("mig", "mig_sup", "jemmig", "dcimig")
 Curves = dict[tuple[str, str], dict[Any, float]]
 
 
-def curves(name: str, metrics: tuple[str, ...], points: int = 1000) -> Curves:
+def curves(name: str, metrics: tuple[str, ...], points: int = 1000, mode: str = "study") -> Curves:
     by_column: Curves = {}
-    for row in run(name, points, metrics=metrics, sets=400):
+    for row in run(name, points, metrics=metrics, mode=mode):
         by_column.setdefault((row["metric"], row["part"]), {})[row["setting"]] = row["value"]
     return by_column
 
@@ -36,7 +37,7 @@ def test_every_metric_falls_as_noise_grows() -> None:
     for name in GAPS:
         falling = list(next(scores[column] for column in scores if column[0] == name).values())
         assert falling == sorted(falling, reverse=True)
-    assert max(scores["factor_vae", experiments.CALIBRATED].values()) == 1
+    assert max(scores["factor_vae", as_study.CALIBRATED].values()) == 1
     assert scores["irs", "max_deviation_weighted"][0.0] == pytest.approx(0.9, abs=0.02)
 
 
@@ -76,7 +77,37 @@ def test_scores_of_more_points_are_closer_to_those_of_all() -> None:
 
 
 def test_what_cannot_be_scored_is_none() -> None:
-    assert {row["value"] for row in run("noise", 300, metrics=("rf_vae",))} == {None}
+    for mode in MODES:
+        rows = run("noise", 300, metrics=("rf_vae",), mode=mode)
+        assert {row["value"] for row in rows} == {None}
+
+
+def test_z_max_variance_has_a_value_as_the_review_draws_its_groups() -> None:
+    """Section 5.2: below 1 for a perfect representation, above 0 for noise, as few points share all
+    factors but one."""
+    values = curves("noise", ("rf_vae",), points=20_000, mode="review")["rf_vae", "calibrated"]
+    assert 0.2 < values[0.0] < 1 and 0 < values[1.0] < values[0.0]
+    study = curves("noise", ("rf_vae",), points=20_000)["rf_vae", as_study.CALIBRATED]
+    assert set(study.values()) == {None}
+
+
+def test_dci_reads_values_as_the_review_does_and_bins_as_a_study_does() -> None:
+    """A linear regression of a uniform number's ten bins leaves an error of a bin's width."""
+    review = curves("noise", ("dci_lasso",), mode="review")
+    study = curves("noise", ("dci_lasso",))
+    assert review["dci_lasso", "1 - 12 MSE"][0.0] == pytest.approx(1, abs=5e-4)
+    assert study["dci_lasso", "informativeness_test"][0.0] < 0.996
+    text, published = (review["dci_lasso", f"1 - {scale} MSE"] for scale in (6, 12))
+    for setting in text:
+        assert 1 - published[setting] == pytest.approx(2 * (1 - text[setting]))
+
+
+def test_repeats_have_a_mean_and_a_deviation() -> None:
+    rows = run("noise", 1000, 3, metrics=("mig", "sap"))
+    assert all(row["deviation"] is not None and row["as"] == "review" for row in rows)
+    assert {row["deviation"] for row in run("noise", 1000, 1, metrics=("mig",))} == {None}
+    mig = next(row for row in rows if row["metric"] == "mig" and row["setting"] == 0.4)
+    assert 0 < mig["deviation"] < 0.05
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
@@ -86,7 +117,7 @@ def test_the_command_prints_and_draws_each_one(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    quick = partial(run, metrics=("mig", "rf_vae"), sets=50)
+    quick = partial(run, metrics=("mig", "sap"))
     monkeypatch.setattr(experiments, "run", quick)
     picture = tmp_path / "picture.svg"
     asked = ["bench", "metrics", "--experiment", experiment, "--size", "400"]
@@ -96,7 +127,11 @@ def test_the_command_prints_and_draws_each_one(
     assert "<svg" in picture.read_text(encoding="utf-8")
     assert main([*asked, "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
-    assert {row["metric"] for row in rows} == {"mig", "rf_vae"}
+    assert {row["metric"] for row in rows} == {"mig", "sap"}
+    assert {row["as"] for row in rows} == {"review"} and rows[0]["deviation"] is not None
+    assert main([*asked, "--as", "study", "--repeats", "1", "--json"]) == 0
+    (*_, row) = json.loads(capsys.readouterr().out)
+    assert (row["as"], row["deviation"]) == ("study", None)
     assert main([*asked, "--plot", str(picture)]) == 2
 
 
@@ -106,6 +141,10 @@ def test_the_command_prints_and_draws_each_one(
         (["metrics", "--experiment", "nois"], "did you mean noise?"),
         (["metrics"], "--experiment: found None"),
         (["metrics", "--experiment", "noise", "--size", "9"], "--size: found 9"),
+        (["metrics", "--experiment", "noise", "--as", "mine"], "--as: found 'mine'"),
+        (["metrics", "--experiment", "noise", "--repeats", "0"], "--repeats: found 0"),
+        (["data", "--as", "study"], "--as: found 'study'"),
+        (["data", "--repeats", "2"], "--repeats: found 2"),
         (["data", "--experiment", "noise"], "--experiment: found 'noise'"),
         (["data", "--plot", "x.png"], "--plot: found 'x.png'"),
     ],
