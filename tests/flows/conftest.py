@@ -24,10 +24,10 @@ TINY: dict[str, Any] = {
     "seeds": 2,
     "probe": 64,
     "training": {
-        "steps": 240,
+        "steps": 120,
         "batch_size": 8,
         "learning_rate": 0.001,
-        "log_every": 60,
+        "log_every": 30,
         "checkpoint_seconds": 0.2,
     },
     "metrics": {"names": ["mig", "factor_vae"], "points": 64, "test_points": 16, "group_size": 4},

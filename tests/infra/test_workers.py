@@ -67,8 +67,11 @@ def resources(number: int) -> dict[str, float]:
 @pytest.fixture(scope="module")
 def workers() -> Iterator[Workers]:
     quieten()
-    with running_workers(count=2) as running:
-        yield running
+    with pytest.MonkeyPatch.context() as patch:
+        for name in WORKER:
+            patch.delenv(name, raising=False)  # tests/conftest.py sets some; workers set their own
+        with running_workers(count=2) as running:
+            yield running
 
 
 def test_every_call_comes_back_once_with_its_result(workers: Workers) -> None:
