@@ -56,8 +56,8 @@ def read_codes(path: Path) -> OwnCodes:
         codes = numbers("codes", arrays["codes"], ("row", "column"))
         factors = whole_numbers("factors", arrays["factors"], ("row", "factor"))
     if len(codes) != len(factors):
-        found = f"{len(factors)} rows of factors"
-        raise WrongInput(f"{path.name}, factors", found, f"{len(codes)}, as codes has")
+        row_count = f"{len(factors)} rows of factors"
+        raise WrongInput(f"{path.name}, factors", row_count, f"{len(codes)}, as codes has")
     columns = factors.shape[1]
     accepted = f"{columns}, one for each column of factors"
     return OwnCodes(codes, factors, _names(path, "factor_names", arrays, columns, accepted))

@@ -63,8 +63,8 @@ def poison_model(stage: Stage, chance: random.Random) -> Iterator[str]:
     killed, model, status = False, "", ("", "")
     while status[0] != "failed":
         if status[0] or not model:  # it was trained before anybody could strike
-            found = _trainers(stage)
-            model = chance.choice(sorted(found)) if found else ""
+            trainers = _trainers(stage)
+            model = chance.choice(sorted(trainers)) if trainers else ""
         if pid := _trainers(stage).get(model):
             send([pid])
             killed = True
@@ -233,12 +233,12 @@ ALONE = (  # not beside each other: each takes away, or holds up, what another o
 
 def left_out(stage: Stage) -> dict[str, str]:
     """Faults that cannot be made here, and why."""
-    found = {}
+    reasons = {}
     if not stage.disk.mounted:
-        found |= dict.fromkeys(("disk full", "disk read-only"), "mounting is not allowed here")
+        reasons |= dict.fromkeys(("disk full", "disk read-only"), "mounting is not allowed here")
     if not stage.clock.there:
-        found["clock jumps"] = "no C compiler"
-    return found
+        reasons["clock jumps"] = "no C compiler"
+    return reasons
 
 
 # moments --------------------------------------------------------------------------------------
@@ -299,10 +299,10 @@ def _until(done: Callable[[], bool], seconds: float, otherwise: str) -> Iterator
 
 def _trainers(stage: Stage) -> dict[str, int]:
     """Models under way and who trains them, by the last line of their logs with a pid."""
-    found, workers = {}, stage.workers("train")
+    pid_of, workers = {}, stage.workers("train")
     for log in stage.store.glob("models/*/log.txt"):
         with suppress(FileNotFoundError):
             pids = re.findall(r"^\S+ \S+ (\d+): ", log.read_text(), re.MULTILINE)
             if pids and int(pids[-1]) in workers:
-                found[log.parent.name] = int(pids[-1])
-    return found
+                pid_of[log.parent.name] = int(pids[-1])
+    return pid_of

@@ -48,17 +48,17 @@ def run(stage: Stage, tally: Tally, injections: int, only: tuple[str, ...]) -> N
         number += 1
         stage.new_round(number)
         say(f"round {number}")
-        one = Round(stage, todo[:PER_ROUND], chance, say)
+        faults_round = Round(stage, todo[:PER_ROUND], chance, say)
         try:
-            one.play()
-            judge(stage, undisturbed, one.gave_up)
+            faults_round.play()
+            judge(stage, undisturbed, faults_round.gave_up)
         except Lost as error:
             say(f"  LOST: {error}")
-            tally.add(one.struck, f"round {number}: {error}")
+            tally.add(faults_round.struck, f"round {number}: {error}")
             keep(stage)
             stage.mend()
         else:
-            tally.add(one.struck)
+            tally.add(faults_round.struck)
 
 
 def deck(tally: Tally, injections: int, only: tuple[str, ...], chance: random.Random) -> list[str]:

@@ -138,13 +138,13 @@ class Server:
 def free_port() -> int:
     """A port whose next one is free as well."""
     while True:
-        with socket.socket() as one, socket.socket() as next_one:
-            one.bind(("127.0.0.1", 0))
+        with socket.socket() as first, socket.socket() as second:
+            first.bind(("127.0.0.1", 0))
             try:
-                next_one.bind(("127.0.0.1", one.getsockname()[1] + 1))
+                second.bind(("127.0.0.1", first.getsockname()[1] + 1))
             except OSError:
                 continue
-            return int(one.getsockname()[1])
+            return int(first.getsockname()[1])
 
 
 @pytest.fixture(scope="session")

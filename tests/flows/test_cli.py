@@ -16,18 +16,15 @@ COMMANDS = [name for name in app if not name.startswith("-")]
 README = Path(__file__).parents[2] / "README.md"
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help_with_an_example(
-    command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([command, "--help"]) == 0
-    assert f"Example: tolstoy {command}" in " ".join(capsys.readouterr().out.split())
+def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in COMMANDS:
+        assert main([command, "--help"]) == 0
+        assert f"Example: tolstoy {command}" in " ".join(capsys.readouterr().out.split())
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_stands_in_the_documentation(command: str) -> None:
-    page = README.parent / "docs" / "commands.md"
-    assert f"tolstoy {command}" in page.read_text(encoding="utf-8")
+def test_every_command_stands_in_the_documentation() -> None:
+    page = (README.parent / "docs" / "commands.md").read_text(encoding="utf-8")
+    assert [command for command in COMMANDS if f"tolstoy {command}" not in page] == []
 
 
 SLOW = ("torch", "prefect", "ray", "pytorch_lightning", "sklearn", "pandas", "matplotlib", "numba")

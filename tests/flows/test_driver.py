@@ -61,8 +61,8 @@ def test_a_full_disk_stops_the_run_and_no_model_is_blamed(
     for stage, name in (("train", "dsprites-beta_vae-1"), ("compare", "dsprites-beta_vae")):
         with pytest.raises(WrongInput, match=RUN_AGAIN):
             getattr(run, stage)(workers, name)
-        for one in run.cells.values():  # or there is nothing to compare
-            one.status.update({model.id: "trained" for model in one.cell.models})
+        for state in run.cells.values():  # or there is nothing to compare
+            state.status.update({model.id: "trained" for model in state.cell.models})
     assert run.store.read("models").num_rows == 0
 
 
@@ -229,10 +229,10 @@ class Others:
         self.released: list[str] = []
 
     def claim(self, name: str) -> bool:
-        self.names[name] = left = self.names.get(name, 0) - 1
-        if left < 0:
+        self.names[name] = rounds = self.names.get(name, 0) - 1
+        if rounds < 0:
             self.mine.append(name)
-        return left < 0
+        return rounds < 0
 
     def release(self, name: str) -> None:
         self.released.append(name)
@@ -281,7 +281,7 @@ def test_a_claim_that_finds_no_room_keeps_nobody_waiting_for_ever(
     run = StudyRun(study, store, survey(study, store), lock)  # type: ignore[arg-type]
     model = run.cells["dsprites-beta_vae-1"].cell.models[0]
     lock.names[f"models-{model.id}"] = 1
-    told = run._decide("models")("", study, model)
-    assert isinstance(told, OSError), "which is waited for as if its worker had said so"
+    decision = run._decide("models")("", study, model)
+    assert isinstance(decision, OSError), "which is waited for as if its worker had said so"
     with pytest.raises(WrongInput, match="Read-only"), run._claimed("merge-y"):
         raise AssertionError("merged without a claim")

@@ -20,9 +20,9 @@ pytestmark = pytest.mark.timeout(600)
 def assert_same(store: Path, undisturbed: Path) -> None:
     ids = Store(store).read("models")["model_id"].to_pylist()
     assert len(ids) == len(set(ids)) == MODELS
-    ours, theirs = contents(store), contents(undisturbed)
-    for name in theirs:
-        assert ours[name] == theirs[name], name
+    actual, expected = contents(store), contents(undisturbed)
+    for name in expected:
+        assert actual[name] == expected[name], name
     assert not list(store.rglob("*.tmp")), "a temporary file was left"
     assert not list(store.rglob("checkpoint.pt")), "a checkpoint outlived its model"
 

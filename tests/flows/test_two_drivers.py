@@ -55,9 +55,9 @@ def test_the_second_is_refused_and_one_that_joins_shares_the_work(
 
 
 def assert_same(store: Path, undisturbed: Path) -> None:
-    ours, theirs = contents(store), contents(undisturbed)
-    for name in theirs:
-        assert ours[name] == theirs[name], name
+    actual, expected = contents(store), contents(undisturbed)
+    for name in expected:
+        assert actual[name] == expected[name], name
     assert Store(store).names("drivers") == Store(store).names("claims") == []
 
 

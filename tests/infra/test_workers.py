@@ -60,8 +60,8 @@ def waits_for(number: int, place: str) -> int:
 def resources(number: int) -> dict[str, float]:
     import ray
 
-    found: dict[str, float] = ray.get_runtime_context().get_assigned_resources()
-    return found
+    assigned: dict[str, float] = ray.get_runtime_context().get_assigned_resources()
+    return assigned
 
 
 @pytest.fixture(scope="module")
@@ -75,20 +75,20 @@ def workers() -> Iterator[Workers]:
 
 
 def test_every_call_comes_back_once_with_its_result(workers: Workers) -> None:
-    found = dict(workers.map(double, [(number,) for number in range(40)]))
-    assert found == {(number,): 2 * number for number in range(40)}
+    result_of = dict(workers.map(double, [(number,) for number in range(40)]))
+    assert result_of == {(number,): 2 * number for number in range(40)}
 
 
 def test_an_error_comes_back_and_the_others_go_on(workers: Workers) -> None:
-    found = dict(workers.map(double, [(-1,), (3,)]))
-    assert found[(3,)] == 6
-    assert isinstance(found[(-1,)], Exception)
-    assert "-1 is below 0" in str(found[(-1,)])
+    result_of = dict(workers.map(double, [(-1,), (3,)]))
+    assert result_of[(3,)] == 6
+    assert isinstance(result_of[(-1,)], Exception)
+    assert "-1 is below 0" in str(result_of[(-1,)])
 
 
 def test_a_call_that_kills_its_worker_every_time_is_given_up(workers: Workers) -> None:
-    found = dict(workers.map(die, [(1,)]))
-    assert isinstance(found[(1,)], Exception)
+    result_of = dict(workers.map(die, [(1,)]))
+    assert isinstance(result_of[(1,)], Exception)
     assert dict(workers.map(double, [(1,)])) == {(1,): 2}
 
 
@@ -176,21 +176,21 @@ def test_calls_may_be_added_while_results_are_read(workers: Workers) -> None:
     calls = workers.calls(double)
     calls.add((1,))
     calls.end()
-    found = []
+    results = []
     for (number,), result in calls:
-        found.append(result)
+        results.append(result)
         if number < 4:
             calls.add((number + 1,))
-    assert found == [2, 4, 6, 8]
+    assert results == [2, 4, 6, 8]
 
 
 def test_a_call_has_the_cpus_and_the_memory_that_it_needs(workers: Workers) -> None:
-    ((_, one),) = workers.map(resources, [(0,)], Resources(cpus=2, memory_gib=0.25))
-    assert one["CPU"] == 2
-    assert one["memory"] == 0.25 * 2**30
-    ((_, one),) = workers.map(resources, [(0,)], Resources(cpus=0.5, gpus=1))
-    assert one["CPU"] == 0.5
-    assert "GPU" not in one, "on a machine without a GPU it runs on the CPU"
+    ((_, assigned),) = workers.map(resources, [(0,)], Resources(cpus=2, memory_gib=0.25))
+    assert assigned["CPU"] == 2
+    assert assigned["memory"] == 0.25 * 2**30
+    ((_, assigned),) = workers.map(resources, [(0,)], Resources(cpus=0.5, gpus=1))
+    assert assigned["CPU"] == 0.5
+    assert "GPU" not in assigned, "on a machine without a GPU it runs on the CPU"
     assert Resources(gpus=0.25).options(has_gpus=True)["num_gpus"] == 0.25
 
 
@@ -217,17 +217,17 @@ def test_several_threads_share_the_window(workers: Workers) -> None:
 
 
 def test_workers_are_single_threaded_and_keep_their_memory(workers: Workers) -> None:
-    ((_, found),) = workers.map(environment, [(tuple(WORKER),)])
-    assert found == WORKER
+    ((_, variables),) = workers.map(environment, [(tuple(WORKER),)])
+    assert variables == WORKER
 
 
 def test_machines_of_a_cluster_choose_their_own_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     import ray
 
-    given: list[dict[str, str]] = []
+    environments: list[dict[str, str]] = []
 
     def init(*_: object, runtime_env: dict[str, dict[str, str]], **__: object) -> None:
-        given.append(runtime_env["env_vars"])
+        environments.append(runtime_env["env_vars"])
 
     monkeypatch.setattr(ray, "init", init)
     monkeypatch.setattr(ray, "cluster_resources", lambda: {"CPU": 1.0})
@@ -236,7 +236,7 @@ def test_machines_of_a_cluster_choose_their_own_kernels(monkeypatch: pytest.Monk
     for address in ("auto", None):
         with running_workers(address, count=1):
             pass
-    assert [BLAS_KERNELS in variables for variables in given] == [False, True]
+    assert [BLAS_KERNELS in variables for variables in environments] == [False, True]
 
 
 LISTENING = """
@@ -284,9 +284,9 @@ def test_an_error_of_the_submitting_thread_is_raised_where_results_are_read(
     waiting = broken.calls(double)
     calls = broken.calls(double, decide=lambda number: 1 / 0)
     calls.add((1,))
-    for one in (waiting, calls):
+    for results in (waiting, calls):
         with pytest.raises(ZeroDivisionError):
-            list(one)
+            list(results)
 
 
 def test_a_cluster_that_does_not_answer_any_more_is_one_line(
@@ -409,7 +409,9 @@ def test_what_no_machine_has_is_known_before_it_is_waited_for() -> None:
         ((small, large), Resources(cpus=3, memory_gib=9, gpus=1), None),
         ((small, large), Resources(cpus=1, gpus=2), ("gpus", 2, 1.0)),
     ):
-        workers = Workers(1, gpus=sum(one.get("GPU", 0) for one in machines), machines=machines)
+        workers = Workers(
+            1, gpus=sum(machine.get("GPU", 0) for machine in machines), machines=machines
+        )
         assert workers.missing(need) == lacking
         workers.close()
 

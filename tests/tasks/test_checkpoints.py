@@ -30,14 +30,14 @@ def test_the_newest_comes_first_and_one_older_is_kept(checkpoints):
     assert list(again(checkpoints).whole()) == []
 
 
-@pytest.mark.parametrize(("damaged", "left"), [(NEWEST, [b"1"]), (BEFORE, [b"2"])])
-def test_a_damaged_one_is_passed_over_and_pushes_out_no_good_one(checkpoints, damaged, left):
+@pytest.mark.parametrize(("damaged", "readable"), [(NEWEST, [b"1"]), (BEFORE, [b"2"])])
+def test_a_damaged_one_is_passed_over_and_pushes_out_no_good_one(checkpoints, damaged, readable):
     checkpoints.save(b"1")
     checkpoints.save(b"2")
     damage(checkpoints, damaged)
-    assert list(again(checkpoints).whole()) == left
+    assert list(again(checkpoints).whole()) == readable
     again(checkpoints).save(b"3")
-    assert list(again(checkpoints).whole()) == ([b"3", *left])
+    assert list(again(checkpoints).whole()) == ([b"3", *readable])
 
 
 def test_killed_between_the_two_names_the_one_before_stands(checkpoints, monkeypatch):

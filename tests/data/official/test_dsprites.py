@@ -22,11 +22,11 @@ PICTURES = 3000  # the first of them stand for all
 
 
 def draw():
-    left = PICTURES
+    remaining = PICTURES
     for block in dsprites.draw():
-        yield block[:left]
-        left -= len(block[:left])
-        if not left:
+        yield block[:remaining]
+        remaining -= len(block[:remaining])
+        if not remaining:
             return
 
 

@@ -88,8 +88,8 @@ def check_whole(toys: Published, cache: Path) -> None:
     assert toys.is_ready(cache)
     assert toys.check(cache)
     assert np.array_equal(toys.pixels(cache, "toys"), PICTURES)
-    left = {path.name for path in cache.rglob("*") if path.is_file() and path.suffix != ".lock"}
-    assert left == {"toys-1.pixels"}
+    files = {path.name for path in cache.rglob("*") if path.is_file() and path.suffix != ".lock"}
+    assert files == {"toys-1.pixels"}
 
 
 def refused(act, *names: str) -> str:
@@ -106,22 +106,22 @@ def refused(act, *names: str) -> str:
 def check_absent(toys: Published, cache: Path, but: tuple[str, ...] = ()) -> None:
     assert not toys.is_ready(cache)
     assert not toys.check(cache)
-    left = {path.name for path in cache.rglob("*") if path.is_file() and path.suffix != ".lock"}
-    assert left == set(but)
+    files = {path.name for path in cache.rglob("*") if path.is_file() and path.suffix != ".lock"}
+    assert files == set(but)
 
 
 def test_fetches_checks_converts_and_clears_away(server, toys, tmp_path):
-    told = []
+    steps = []
     refused(lambda: toys.pixels(tmp_path, "toys"), "data toys", "tolstoy data fetch toys")
-    assert toys.fetch(tmp_path, lambda *what: told.append(what)) == tmp_path / "toys-1.pixels"
+    assert toys.fetch(tmp_path, lambda *what: steps.append(what)) == tmp_path / "toys-1.pixels"
     check_whole(toys, tmp_path)
-    whats = [what for what, _ in told]
+    whats = [what for what, _ in steps]
     assert list(dict.fromkeys(whats)) == [
         "downloading toys.npz",
         "checking toys.npz",
         "converting",
     ]
-    assert all(0 <= fraction <= 1 for _, fraction in told)
+    assert all(0 <= fraction <= 1 for _, fraction in steps)
     assert toys.fetch(tmp_path) == tmp_path / "toys-1.pixels"
     assert server.asked == [("/toys.npz", None)]  # what is ready is not fetched again
 
@@ -250,11 +250,11 @@ def test_two_processes_at_once_download_once(server, toys, tmp_path):
     assert [each.stdout.readline() for each in processes] == ["started\n"] * 2
     time.sleep(0.2)  # the one that waits would ask now
     server.waits.set()
-    told = [each.communicate(timeout=60)[0] for each in processes]
+    outputs = [each.communicate(timeout=60)[0] for each in processes]
     assert [each.returncode for each in processes] == [0, 0]
     check_whole(toys, tmp_path)
     assert server.asked == [("/toys.npz", None)]
-    assert sorted("converting" in each for each in told) == [False, True]
+    assert sorted("converting" in each for each in outputs) == [False, True]
 
 
 def test_a_process_killed_while_it_downloads_is_resumed(server, toys, tmp_path):

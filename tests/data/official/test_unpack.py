@@ -149,9 +149,9 @@ def test_a_pickle_is_never_executed(tmp_path, as_member):
     refused(read_npz, path)
     assert not trap.exists()
     with np.load(path, allow_pickle=True) as archive:  # the trap works
-        found = archive["images"]
-        if isinstance(found, bytes):
-            pickle.loads(found)
+        content = archive["images"]
+        if isinstance(content, bytes):
+            pickle.loads(content)
     assert trap.exists()
 
 

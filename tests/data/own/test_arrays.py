@@ -124,8 +124,8 @@ def test_column_major_order(tmp_path):
 )
 def test_other_sizes_are_cut_to_a_square_and_resized(tmp_path, channels, shape, dtype):
     images = samples.pictures(3, channels, 130)[:, : shape[0], : shape[1]]
-    given = images if dtype == np.uint8 else images / 255
-    loaded = load(save(tmp_path / "own.npy", given), tmp_path / "cache")
+    written = images if dtype == np.uint8 else images / 255
+    loaded = load(save(tmp_path / "own.npy", written), tmp_path / "cache")
     side = min(shape)
     top, left = (shape[0] - side) // 2, (shape[1] - side) // 2
     for picture, pixels in zip(images, loaded.pixels, strict=True):

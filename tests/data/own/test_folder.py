@@ -97,19 +97,19 @@ def test_a_new_picture_is_noticed(folder):
     save(folder / "b.png", COLOURS)
     assert len(load(folder).pixels) == 2
     os.utime(folder / "b.png", (1, 1))
-    told = []
-    load(folder, told.append)
-    assert told[-1] == 1
+    progress = []
+    load(folder, progress.append)
+    assert progress[-1] == 1
 
 
 def test_progress_is_told(folder):
     for row in range(2 * pictures.AT_ONCE + 1):
         save(folder / f"{row}.bmp", GRADIENT)
-    told = []
-    load(folder, told.append)
-    assert told == sorted(told)
-    assert len(told) == 3
-    assert told[-1] == 1
+    progress = []
+    load(folder, progress.append)
+    assert progress == sorted(progress)
+    assert len(progress) == 3
+    assert progress[-1] == 1
 
 
 def one(folder, image: Image.Image, ending: str = "png", **how) -> np.ndarray:
@@ -156,9 +156,9 @@ def test_what_is_transparent_is_black(folder):
     for ending, how in (("png", {}), ("webp", {"lossless": True, "exact": True})):
         assert np.abs(one(folder, image, ending, **how) - expected).max() <= 1
     grey = Image.merge("LA", [Image.fromarray(GRADIENT), Image.fromarray(alpha)])
-    found = one(folder, grey)
-    assert found.shape == (64, 64)
-    assert np.abs(found - np.rint(GRADIENT * (alpha / 255))).max() <= 1
+    pixels = one(folder, grey)
+    assert pixels.shape == (64, 64)
+    assert np.abs(pixels - np.rint(GRADIENT * (alpha / 255))).max() <= 1
 
 
 def test_a_transparent_colour_is_black(folder):
@@ -167,8 +167,8 @@ def test_a_transparent_colour_is_black(folder):
     expected = np.where(flat == 100, 0, flat)
     assert np.array_equal(one(folder, Image.fromarray(flat), transparency=100), expected)
     coloured = Image.fromarray(np.dstack([flat] * 3))
-    found = one(folder, coloured, transparency=(100, 100, 100))
-    assert np.array_equal(found, np.dstack([expected] * 3))
+    pixels = one(folder, coloured, transparency=(100, 100, 100))
+    assert np.array_equal(pixels, np.dstack([expected] * 3))
     indexed = coloured.quantize(2)
     background = indexed.getpixel((0, 0))
     assert np.array_equal(one(folder, indexed, transparency=background), np.dstack([expected] * 3))

@@ -55,12 +55,12 @@ def process(*arguments: object, code: str = LOAD) -> subprocess.Popen:
 
 def go(*started: subprocess.Popen) -> list[str]:
     """Let them begin at the same moment, after their imports; what they printed."""
-    for one in started:
-        assert one.stdout.readline() == "ready\n"
-    for one in started:
-        one.stdin.write("\n")
-        one.stdin.flush()
-    return [one.communicate(timeout=60)[0] for one in started]
+    for child in started:
+        assert child.stdout.readline() == "ready\n"
+    for child in started:
+        child.stdin.write("\n")
+        child.stdin.flush()
+    return [child.communicate(timeout=60)[0] for child in started]
 
 
 @pytest.fixture
@@ -213,11 +213,11 @@ def test_a_damaged_file_leaves_nothing_that_is_believed(images, tmp_path):
 
 @pytest.mark.parametrize("which", ["images", "factors", "folder"])
 def test_missing_files_are_named(images, tmp_path, which):
-    given = {"images": images, which: str(tmp_path / "not-there.npz")}
+    places = {"images": images, which: str(tmp_path / "not-there.npz")}
     if which == "folder":
-        del given["images"]
+        del places["images"]
     with pytest.raises(WrongInput, match=rf"data\.{which}: found no not-there\.npz in "):
-        own.load("mine", OwnFiles(**given), tmp_path / "cache")
+        own.load("mine", OwnFiles(**places), tmp_path / "cache")
     assert not (tmp_path / "cache").exists()
 
 

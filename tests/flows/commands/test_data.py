@@ -38,8 +38,8 @@ def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[st
     page = (Path(__file__).parents[3] / "docs" / "commands.md").read_text(encoding="utf-8")
     for command in (name for name in data_app if not name.startswith("-")):
         assert main(["data", command, "--help"]) == 0
-        shown = " ".join(capsys.readouterr().out.split())
-        assert f"Example: tolstoy data {command}" in shown
+        help_text = " ".join(capsys.readouterr().out.split())
+        assert f"Example: tolstoy data {command}" in help_text
         assert f"tolstoy data {command}" in page
 
 
@@ -112,9 +112,9 @@ def test_export_writes_what_was_asked_for(
     arguments = ["--rows", str(tmp_path / "rows.npy"), "--out", str(out), "--sheet", str(sheet)]
     assert main(["data", "export", "dsprites", *arguments, "--data-dir", str(cache)]) == 0
     expected = dsprites.load(cache).images(rows, np.random.default_rng(0))
-    with np.load(out, allow_pickle=False) as found:
-        assert np.array_equal(found["images"][..., 0], 255 * expected[:, 0])
-        assert np.array_equal(found["factors"], rows)
+    with np.load(out, allow_pickle=False) as exported:
+        assert np.array_equal(exported["images"][..., 0], 255 * expected[:, 0])
+        assert np.array_equal(exported["factors"], rows)
     assert Image.open(sheet).size == (658, 64)
     assert "2 images of dsprites (redrawn)" in capsys.readouterr().out
 

@@ -106,7 +106,7 @@ def test_what_fails_exits_with_1_and_keeps_secrets(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "expected"),
     [
         ("http://u:p@host/api", "http://***@host/api"),
         ("https://token@host", "https://***@host"),
@@ -120,8 +120,8 @@ def test_what_fails_exits_with_1_and_keeps_secrets(tmp_path: Path) -> None:
         ("two\n lines", "two lines"),
     ],
 )
-def test_no_secret_of_an_address_is_shown(text: str, shown: str) -> None:
-    assert masked(text).endswith(shown.removeprefix("…"))
+def test_no_secret_of_an_address_is_shown(text: str, expected: str) -> None:
+    assert masked(text).endswith(expected.removeprefix("…"))
 
 
 def test_a_check_that_crashes_fails_and_the_others_are_made(

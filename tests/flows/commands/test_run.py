@@ -134,6 +134,6 @@ def test_a_disk_that_is_full_at_the_start_is_told_in_a_line(
 
     monkeypatch.setattr("infra.store.Store.write_bytes", full)
     assert main(["run", str(spec), "--store", store.uri]) == 2
-    said = capsys.readouterr().err.splitlines()
-    assert said[-1].startswith("tolstoy: store: found") and "No space left" in said[-1]
-    assert "Traceback" not in "".join(said)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[-1].startswith("tolstoy: store: found") and "No space left" in lines[-1]
+    assert "Traceback" not in "".join(lines)

@@ -44,8 +44,8 @@ class Api:
         return type("Answer", (), {"json": lambda _: {"id": str(number)}})()
 
     def shown(self, key: str) -> Any:
-        (one,) = [one for one in self.there.values() if one["key"] == key]
-        return one["data"]
+        (artifact,) = [artifact for artifact in self.there.values() if artifact["key"] == key]
+        return artifact["data"]
 
 
 @pytest.fixture
@@ -65,8 +65,8 @@ def test_an_artifact_is_created_once_and_then_updated(api: Api) -> None:
     page.show("markdown", "a", "about", "two")
     page.show("markdown", "a", "other", "two")
     assert api.sent == [("POST", "a"), ("PATCH", "a"), ("PATCH", "a")]
-    ((_, one),) = api.there.items()
-    assert one == {
+    ((_, artifact),) = api.there.items()
+    assert artifact == {
         "key": "a",
         "type": "markdown",
         "flow_run_id": str(RUN),
@@ -176,7 +176,7 @@ def test_the_best_model_of_each_method_is_shown(tmp_path: Path) -> None:
     with_pictures(store, study)
     for number, model in enumerate(models):
         write_row(model, store, "trained", kl_per_latent=[[1.0, 0.5, 0.0]], elbo=-1.0 - number)
-    by_elbo = [one.title for one in traversals(store, survey(study, store))]
+    by_elbo = [picture.title for picture in traversals(store, survey(study, store))]
     assert [title.split(": ")[1] for title in by_elbo] == [
         f"ELBO -1.000 ({models[0].id[:6]})",
         f"ELBO -5.000 ({models[4].id[:6]})",
@@ -187,9 +187,9 @@ def test_the_best_model_of_each_method_is_shown(tmp_path: Path) -> None:
         max((m for m in models if m.method == method), key=lambda m: ranks[m.id])
         for method in ("beta_vae", "factor_vae")
     ]
-    shown = traversals(store, survey(study, store))
-    assert [one.title[-8:-1].strip("()") for one in shown] == [m.id[:6] for m in best]
-    assert len(shown) <= MAX_PICTURES
+    pictures = traversals(store, survey(study, store))
+    assert [picture.title[-8:-1].strip("()") for picture in pictures] == [m.id[:6] for m in best]
+    assert len(pictures) <= MAX_PICTURES
 
 
 def test_a_picture_is_small_and_shows_the_first_latents(tmp_path: Path) -> None:

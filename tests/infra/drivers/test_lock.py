@@ -331,30 +331,30 @@ def test_a_driver_whose_record_is_gone_ends_and_claims_nothing_more(store):
 def test_two_that_join_share_by_claims(store):
     messages: list[str] = []
     with (
-        driver_lock(store) as one,
-        driver_lock(store, join=True, say=messages.append) as two,
+        driver_lock(store) as first,
+        driver_lock(store, join=True, say=messages.append) as second,
     ):
-        assert messages == [f"sharing the work with {one.me}"]
-        assert not one.alone and not two.alone
-        assert one.claim("models-a") and one.claim("models-a")
-        assert not two.claim("models-a") and two.claim("models-b")
-        two.release("models-a")  # a claim of the other
-        assert not two.claim("models-a")
-        one.release("models-a")
-        assert two.claim("models-a") and not one.claim("models-a")
+        assert messages == [f"sharing the work with {first.me}"]
+        assert not first.alone and not second.alone
+        assert first.claim("models-a") and first.claim("models-a")
+        assert not second.claim("models-a") and second.claim("models-b")
+        second.release("models-a")  # a claim of the other
+        assert not second.claim("models-a")
+        first.release("models-a")
+        assert second.claim("models-a") and not first.claim("models-a")
         for name in ("models-c", "models-d"):  # one after the other, and each at once
-            assert two.claim(name)
-            two.release(name)
-            assert one.claim(name)
+            assert second.claim(name)
+            second.release(name)
+            assert first.claim(name)
     assert store.names(CLAIMS) == []
 
 
 def test_the_claims_of_a_driver_that_died_are_taken_over_by_one(store, holder):
     with (
-        driver_lock(store, join=True, say=silent) as one,
-        driver_lock(store, join=True, say=silent) as two,
+        driver_lock(store, join=True, say=silent) as first,
+        driver_lock(store, join=True, say=silent) as second,
     ):
-        assert not one.claim("models-a")
+        assert not first.claim("models-a")
         holder.kill()
         holder.wait()
         winners: list[DriverLock] = []
@@ -363,11 +363,11 @@ def test_the_claims_of_a_driver_that_died_are_taken_over_by_one(store, holder):
             if lock.claim("models-a"):
                 winners.append(lock)
 
-        at_once(lambda: claim(one), lambda: claim(two))
+        at_once(lambda: claim(first), lambda: claim(second))
         assert len(winners) == 1
-        assert not one.has_taken_over
-        one.heartbeat()
-        assert one.has_taken_over
+        assert not first.has_taken_over
+        first.heartbeat()
+        assert first.has_taken_over
         assert len(store.names(DRIVERS)) == 2, "whoever looks removes the record"
 
 
@@ -476,13 +476,13 @@ def test_who_has_settled_stays_whatever_its_id(tmp_path, settled, stays):
 def test_without_exclusive_creation_no_claim_is_had_by_two(tmp_path):
     store = AsObjectStore(tmp_path / "store")
     with (
-        driver_lock(store, join=True, sleep=pytest.fail) as one,
-        driver_lock(store, join=True, say=silent, sleep=pytest.fail) as two,
+        driver_lock(store, join=True, sleep=pytest.fail) as first,
+        driver_lock(store, join=True, say=silent, sleep=pytest.fail) as second,
     ):
-        assert one.claim("models-a") and not two.claim("models-a") and one.claim("models-a")
-        one.release("models-a")
-        assert two.claim("models-a") and not one.claim("models-a")
-        two.release("models-a")
+        assert first.claim("models-a") and not second.claim("models-a") and first.claim("models-a")
+        first.release("models-a")
+        assert second.claim("models-a") and not first.claim("models-a")
+        second.release("models-a")
         for i in range(50):
             together = threading.Barrier(2)
             winners: list[DriverLock] = []
@@ -492,8 +492,8 @@ def test_without_exclusive_creation_no_claim_is_had_by_two(tmp_path):
                 if lock.claim(f"models-{i}"):
                     winners.append(lock)
 
-            at_once(lambda take=take: take(one), lambda take=take: take(two))
+            at_once(lambda take=take: take(first), lambda take=take: take(second))
             assert len(winners) <= 1
         store.write_bytes(b"", CLAIMS, "compare-x@nobody")
-        assert two.claim("compare-x") and not one.claim("compare-x")
+        assert second.claim("compare-x") and not first.claim("compare-x")
     assert store.names(CLAIMS) == []

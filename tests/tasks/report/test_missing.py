@@ -106,19 +106,19 @@ CASES: dict[str, tuple[Grid, Callable[[Store], object], tuple[str, ...]]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_missing_is_said(make_store: MakeStore, case: str) -> None:
-    grid, damage, said = CASES[case]
+    grid, damage, sentences = CASES[case]
     store = make_store(grid)
     damage(store)
     page = checked(write_report(store, grid.study()))
-    for sentence in said:
+    for sentence in sentences:
         assert sentence in page.text
 
 
 def test_a_complete_study_says_none_of_it(make_store: MakeStore) -> None:
     grid = replace(SMALL, seeds=6)
     text = checked(write_report(make_store(grid), grid.study())).text
-    for _, _, said in CASES.values():
-        for sentence in said:
+    for _, _, sentences in CASES.values():
+        for sentence in sentences:
             assert sentence == "Best by UDR" or sentence not in text
 
 

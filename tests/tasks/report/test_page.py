@@ -132,7 +132,7 @@ def test_the_best_median_of_each_data_set_is_marked(page: Page) -> None:
 def test_best_and_worst_are_the_right_models(page: Page, store: Store) -> None:
     ranks = table(store, "ranks")
     ranks = ranks[ranks.pool == "method"]
-    shown = re.findall(r"(Best|Worst) by UDR.*?model_id ([0-9a-f]{16})", page.text)
+    on_page = re.findall(r"(Best|Worst) by UDR.*?model_id ([0-9a-f]{16})", page.text)
     wanted = []
     for data in GRID.data:
         for method in GRID.methods:
@@ -140,7 +140,7 @@ def test_best_and_worst_are_the_right_models(page: Page, store: Store) -> None:
             wanted.append(("Best", rows.loc[rows.udr.idxmax(), "model_id"]))
             wanted.append(("Worst", rows.loc[rows.udr.idxmin(), "model_id"]))
     # the section's own heading holds "Best and worst by UDR", which the pattern does not match
-    assert shown == wanted
+    assert on_page == wanted
 
 
 def test_the_pictures_are_the_models_own_in_one_and_three_channels(

@@ -40,9 +40,9 @@ def times(store: Store, table: str = "pairs") -> dict[str, int]:
 
 def ranked(store: Store) -> dict[tuple[str, str, str], Any]:
     rows = store.read("ranks").to_pylist()
-    found = {(row["model_id"], row["similarity"], row["pool"]): row["udr"] for row in rows}
-    assert len(found) == len(rows)
-    return found
+    udr_of = {(row["model_id"], row["similarity"], row["pool"]): row["udr"] for row in rows}
+    assert len(udr_of) == len(rows)
+    return udr_of
 
 
 @pytest.mark.parametrize(
@@ -88,13 +88,13 @@ def test_asking_whether_all_stands_opens_a_file_per_group(
 ) -> None:
     study, store = full
     compared(study, store)
-    found = survey(study, store)
+    surveyed = survey(study, store)
     opened = []
     real = Store.read_bytes
     monkeypatch.setattr(
         Store, "read_bytes", lambda self, *names: (opened.append(names), real(self, *names))[1]
     )
-    assert all_ranked(study, store, found)
+    assert all_ranked(study, store, surveyed)
     assert opened == [("tables", "ranks", f"{group}.parquet") for group in GROUPS]
 
 
@@ -111,15 +111,15 @@ def test_a_part_that_was_lost_is_missed(full: tuple[Study, Store]) -> None:
 def test_pools_and_similarities_may_come_and_go(full: tuple[Study, Store]) -> None:
     study, store = full
     compared(study, store)
-    narrow, kept = ranked(store), times(store)
+    narrow, times_before = ranked(store), times(store)
     wide = with_udr(study, pools=("cell", "method", "data"), similarities=("lasso", "spearman"))
     assert not stands(wide, store)
     compared(wide, store)
     assert stands(wide, store) and store.parts("ranks") == ["dsprites"]
-    assert {name: times(store)[name] for name in kept} == kept
-    found = ranked(store)
-    assert len(found) == 2 * 3 * 6
-    assert {key: found[key] for key in narrow} == narrow
+    assert {name: times(store)[name] for name in times_before} == times_before
+    udr_of = ranked(store)
+    assert len(udr_of) == 2 * 3 * 6
+    assert {key: udr_of[key] for key in narrow} == narrow
     workers = Inline()
     assert not stands(study, store)
     compared(study, store, workers)
@@ -192,7 +192,7 @@ def test_a_lost_representation_is_named_each_time_and_the_others_are_ranked(
 ) -> None:
     study, store = full
     lost = models_of(study)[1]
-    kept = store.read("representations", keys=[lost.id])
+    representation = store.read("representations", keys=[lost.id])
     store.remove_part("representations", lost.id)
     for _ in range(2):
         sweep = compared(study, store)
@@ -203,7 +203,7 @@ def test_a_lost_representation_is_named_each_time_and_the_others_are_ranked(
             model.id for model in models_of(study) if model.id != lost.id
         }
         assert not stands(study, store), "it is looked for again"
-    store.write_part("representations", lost.id, kept)
+    store.write_part("representations", lost.id, representation)
     compared(study, store)
     assert stands(study, store) and len(ranked(store)) == 12
 
