@@ -51,7 +51,7 @@ class Postgres:
         )
 
     def stop(self) -> None:
-        """As a crash: nothing is written down any more."""
+        """End PostgreSQL as a crash does: nothing more is written."""
         with suppress(subprocess.CalledProcessError):  # it is not running
             self._call("pg_ctl", "stop", "-m", "immediate", "-D", str(self.data))
 
@@ -94,7 +94,7 @@ class PrefectServer:
         self.wait()
 
     def wait(self) -> None:
-        """Until it answers from its database."""
+        """Wait until the server answers from its database."""
         deadline = time.monotonic() + STARTUP_SECONDS
         while True:
             try:
@@ -115,7 +115,7 @@ class PrefectServer:
         return [f"{run['name']} {run['state_name']}" for run in self._under_way()]
 
     def give_up(self) -> None:
-        """Say nothing of what runs now any more."""
+        """Leave out the runs that are Running now from later answers."""
         self.given_up |= {run["id"] for run in self._under_way()}
 
     def _under_way(self) -> list[Any]:

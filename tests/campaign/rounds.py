@@ -38,7 +38,7 @@ class Round:
             stage.tries = 3
 
     def play(self) -> None:
-        """Raises Lost if it does not come to its end."""
+        """Run the study until it is done; raises Lost if it does not get there."""
         stage = self.stage
         deadline = time.monotonic() + ROUND_SECONDS
         driver = stage.driver = stage.start_driver()

@@ -72,7 +72,7 @@ def deck(tally: Tally, injections: int, only: tuple[str, ...], chance: random.Ra
 
 
 def keep(stage: Stage) -> None:
-    """With TOLSTOY_KEEP, the store that was lost, to be looked at."""
+    """If TOLSTOY_KEEP is set, copy the lost store, so that it can be looked at."""
     if os.environ.get("TOLSTOY_KEEP"):
         shutil.copytree(stage.store, stage.folder / f"lost-{stage.store.name}", dirs_exist_ok=True)
 

@@ -37,7 +37,7 @@ def test_official_pictures_stand_in_the_order_of_the_grid():
     assert np.array_equal(markers, np.stack([expected // 2400, expected % 240], axis=1))
 
 
-def test_without_the_file_the_ways_out_are_named(tmp_path):
+def test_without_the_file_the_error_names_what_to_do(tmp_path):
     with pytest.raises(WrongInput, match=r"tolstoy data fetch shapes3d.*look-alike"):
         shapes3d.load(tmp_path)
 

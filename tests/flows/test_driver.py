@@ -1,4 +1,4 @@
-"""What a stage makes of what its workers return, without Ray."""
+"""How a stage handles what its workers return, without Ray."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def no_patience(**changes: Any) -> Study:
 
 
 def opened(study: Study, place: Path, does: Callable[..., object]) -> tuple[StudyRun, Any]:
-    """A run over an empty store, and workers that answer so."""
+    """A run over an empty store, and workers whose calls return what `does` returns."""
     store, workers = Store(place), Inline(does)
     run = StudyRun(study, store, survey(study, store))
     run.open(workers)  # type: ignore[arg-type]
@@ -111,7 +111,7 @@ def test_a_lost_worker_is_a_failed_model(tmp_path: Path) -> None:
     assert all("the worker died" in row["reason"] for row in rows)
 
 
-def test_the_last_words_of_a_worker_are_the_reason(tmp_path: Path) -> None:
+def test_the_last_log_line_of_a_dead_worker_is_the_reason(tmp_path: Path) -> None:
     def train(uri: str, study: Study, model: Model) -> str:
         model_log(Store(uri), model.id).end("not done within 5 minutes", "here")
         raise FromAWorker(OSError("gone"))
@@ -140,7 +140,7 @@ def test_a_model_that_was_done_when_its_worker_died_is_not_given_up(tmp_path: Pa
         ({"metrics": {"memory_per_model": 9}}, "metrics.memory_per_model: found 9.0; .* at most 8"),
     ],
 )
-def test_what_this_machine_has_not_is_told_at_once(
+def test_resources_that_this_machine_lacks_are_refused_at_once(
     tmp_path: Path, changes: dict[str, Any], field: str
 ) -> None:
     study = no_patience(**changes)
@@ -184,7 +184,7 @@ def test_what_is_trained_is_scored_beside_and_what_failed_is_not(tmp_path: Path)
         ("cells", [(1, 0), (1, 1), (4, 0), (4, 1), (10, 0), (10, 1)]),
     ],
 )
-def test_the_whole_grid_shows_early(
+def test_models_are_ordered_as_the_spec_asks(
     tmp_path: Path, order: str, expected: list[tuple[float, int]]
 ) -> None:
     study = no_patience(running={"order": order})
@@ -238,7 +238,7 @@ class Others:
         self.released.append(name)
 
 
-def test_what_another_driver_does_is_left_to_it(
+def test_work_that_another_driver_has_claimed_is_left_to_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("flows.driver.CLAIM_SECONDS", 0.01)
@@ -266,7 +266,7 @@ def test_what_another_driver_does_is_left_to_it(
     assert others.mine[-1] == others.released[-1] == "merge-dsprites-beta_vae-1"
 
 
-def test_a_claim_that_finds_no_room_keeps_nobody_waiting_for_ever(
+def test_a_claim_on_a_full_disk_is_an_error_and_no_endless_wait(
     tmp_path: Path,
 ) -> None:
     study, store = no_patience(), Store(tmp_path)

@@ -1,18 +1,20 @@
-"""Kill anything at any time: nothing lost, nothing twice, the same numbers."""
+"""Whatever is killed, no model is lost, none is trained twice, and all numbers are the same."""
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from infra.errors import RUN_AGAIN
+from infra.runtime import LOOPBACK_ONLY
 from infra.store import Store
 from tests.flows.conftest import MODELS, contents, start, tolstoy, wait_for_training, write_spec
-from tests.processes import all_end, descendants
+from tests.processes import all_end, descendants, listens_on
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -39,11 +41,13 @@ def test_one_worker_and_another_order_of_cells_give_the_same_bytes(
 
 
 def test_an_interrupt_a_killed_driver_and_a_killed_worker_lose_nothing(
-    spec: Path, undisturbed: Path, tmp_path: Path
+    spec: Path, undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv(LOOPBACK_ONLY[0], raising=False)  # a run sets it itself
     store = tmp_path / "store"
     process = start("run", spec, "--store", store, "--workers", 2)
     wait_for_training(process, store)
+    assert_listens_on_loopback_only(process.pid)
     helpers = helpers_of(process.pid)
     os.killpg(process.pid, signal.SIGINT)
     interrupted_at = time.monotonic()
@@ -78,6 +82,15 @@ def test_a_finished_study_trains_nothing(spec: Path, undisturbed: Path) -> None:
     assert "nothing to train" in done.stderr
     after = {path: path.stat().st_mtime_ns for path in undisturbed.rglob("*") if path.is_file()}
     assert after == before
+
+
+def assert_listens_on_loopback_only(driver: int) -> None:
+    """A run with its own Ray and its own Prefect server is reached from this machine only."""
+    if sys.platform == "linux":  # reads /proc
+        pids = [driver, *(pid for pid, _ in descendants(driver))]
+        addresses = {address for pid in pids for address in listens_on(pid)}
+        assert addresses
+        assert addresses <= {"127.0.0.1", "::1"}
 
 
 def helpers_of(driver: int) -> list[int]:

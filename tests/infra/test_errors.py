@@ -17,7 +17,7 @@ def test_the_message_is_one_line_that_holds_field_and_what_is_accepted(field, fo
     assert message.endswith(accepted.replace("\n", " "))
 
 
-def test_wording():
+def test_messages_name_what_was_found_and_accepted():
     assert str(WrongInput("seeds", 0, "a number from 1")) == (
         "seeds: found 0; accepted: a number from 1"
     )

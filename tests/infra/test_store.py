@@ -179,22 +179,24 @@ def test_a_part_cut_short_counts_as_absent(store, length):
 
 
 def test_a_changed_byte_never_changes_a_number_nor_stops_the_reading(store):
-    """Wherever it is: the part is as it was, or it is absent."""
+    """Wherever the byte is, the part is read as it was, or counts as absent."""
     values = np.random.default_rng(0).random(40).astype(np.float32).tolist()
     store.write_part("curves", "a", curve("a", values))
     store.write_part("curves", "b", curve("b", [3]))
     file = file_of(store, "curves", "a")
-    whole, lost = file.read_bytes(), 0
-    for place in range(len(whole)):
-        torn = bytearray(whole)
-        torn[place] ^= 0x55
-        file.write_bytes(bytes(torn))
+    whole = bytearray(file.read_bytes())
+    places = range(0, len(whole), 5)
+    unreadable = 0
+    for place in places:
+        whole[place] ^= 0x55
+        file.write_bytes(whole)
+        whole[place] ^= 0x55
         rows = store._read_part("curves", "a", ["loss"])
         if rows is None:
-            lost += 1
+            unreadable += 1
         elif rows.column_names == ["loss"]:
             assert rows["loss"].to_pylist() == values, place
-    assert lost > 500
+    assert unreadable > 100
     file.write_bytes(b"not a table at all")
     assert losses(store.read("curves")) == {"b": [3]}
 
@@ -370,7 +372,7 @@ def test_a_killed_writer_leaves_whole_parts_only(store):
     assert reached == 4
 
 
-def test_a_failing_write_leaves_what_stood(store, monkeypatch):
+def test_a_failing_write_leaves_the_old_part(store, monkeypatch):
     store.write_part("curves", "a", curve("a", [1]))
 
     @contextmanager

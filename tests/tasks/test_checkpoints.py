@@ -12,7 +12,7 @@ def checkpoints(tmp_path) -> Checkpoints:
 
 
 def again(checkpoints: Checkpoints) -> Checkpoints:
-    """As a new process sees them."""
+    """The checkpoints as a new process sees them."""
     return Checkpoints(checkpoints.store, "a")
 
 
@@ -31,7 +31,7 @@ def test_the_newest_comes_first_and_one_older_is_kept(checkpoints):
 
 
 @pytest.mark.parametrize(("damaged", "readable"), [(NEWEST, [b"1"]), (BEFORE, [b"2"])])
-def test_a_damaged_one_is_passed_over_and_pushes_out_no_good_one(checkpoints, damaged, readable):
+def test_a_damaged_checkpoint_is_skipped_and_replaces_no_good_one(checkpoints, damaged, readable):
     checkpoints.save(b"1")
     checkpoints.save(b"2")
     damage(checkpoints, damaged)
@@ -40,7 +40,7 @@ def test_a_damaged_one_is_passed_over_and_pushes_out_no_good_one(checkpoints, da
     assert list(again(checkpoints).whole()) == ([b"3", *readable])
 
 
-def test_killed_between_the_two_names_the_one_before_stands(checkpoints, monkeypatch):
+def test_killed_between_the_two_renames_the_previous_checkpoint_remains(checkpoints, monkeypatch):
     checkpoints.save(b"1")
 
     def killed(*_):
@@ -55,7 +55,7 @@ def test_killed_between_the_two_names_the_one_before_stands(checkpoints, monkeyp
     assert list(again(checkpoints).whole()) == [b"3", b"1"]
 
 
-def test_what_is_no_checkpoint_is_not_one(checkpoints):
+def test_other_files_are_not_read_as_checkpoints(checkpoints):
     for content in (b"", b"short", bytes(100)):
         checkpoints.store.write_bytes(content, "models", "a", NEWEST)
         assert list(again(checkpoints).whole()) == []

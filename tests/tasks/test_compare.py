@@ -392,7 +392,7 @@ def test_models_that_did_not_train_are_left_out(store):
     assert ranks(store, "cell").keys() == {model.id for model in MODELS}
 
 
-def test_a_collapsed_model_scores_zero_and_lowers_nobody(store):
+def test_a_collapsed_model_scores_zero_and_lowers_no_other_score(store):
     compare_models(store, MODELS)
     before = {pool: ranks(store, pool) for pool in ALL["pools"]}
     collapsed = replace(FIRST, seed=5)
@@ -438,7 +438,7 @@ def test_a_cell_that_is_merged_between_listing_and_reading_is_there(store, monke
 
 
 @pytest.mark.parametrize("how", ["lost", "damaged", "not numbers"])
-def test_an_unreadable_representation_is_named_and_fatal_to_nobody_else(how, store):
+def test_an_unreadable_representation_is_named_and_other_models_are_compared(how, store):
     bad = MODELS[1]
     if how == "lost":
         store.remove_part("representations", bad.id)
@@ -456,7 +456,7 @@ def test_an_unreadable_representation_is_named_and_fatal_to_nobody_else(how, sto
     assert ranks(store, "data").keys() == {model.id for model in others}
 
 
-def test_what_is_compared_here_is_not_kept(store, tmp_path):
+def test_rankings_that_are_computed_here_are_not_stored(store, tmp_path):
     whole = Store(tmp_path / "whole")
     for model in MODELS:
         put(whole, model)

@@ -1,4 +1,4 @@
-"""Images as a file: what was asked for, in the order asked, whole or not at all."""
+"""Exported files hold the images asked for, in that order, and are whole or absent."""
 
 import io
 from dataclasses import dataclass

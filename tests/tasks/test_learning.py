@@ -1,4 +1,4 @@
-"""It learns, and each regulariser does what it claims: minutes per test, on redrawn dSprites."""
+"""Models learn, and each regulariser has its effect: minutes per test, on redrawn dSprites."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def moments(model: Model, store: Store) -> tuple[np.ndarray, np.ndarray]:
 
 
 def total_correlation(covariance: np.ndarray) -> float:
-    """Of the Gaussian with this covariance."""
+    """The total correlation of the Gaussian with this covariance."""
     scale = np.sqrt(np.diag(covariance))
     return float(-0.5 * np.linalg.slogdet(covariance / np.outer(scale, scale))[1])
 

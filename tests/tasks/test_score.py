@@ -320,7 +320,9 @@ def test_a_value_that_is_no_number_is_null_with_a_reason(images_of, tmp_path, mo
     assert row["value"] is None and row["reason"]
 
 
-def test_groups_that_a_table_cannot_give_cost_their_metrics_only(images_of, tmp_path, monkeypatch):
+def test_only_metrics_that_need_groups_fail_where_a_table_has_none(
+    images_of, tmp_path, monkeypatch
+):
     def cannot(self, count, size, stream):
         raise WrongInput("data.factors", "no two such rows", "a table with them")
 
@@ -367,7 +369,7 @@ def test_a_perfect_encoder_is_fair(images_of, tmp_path, monkeypatch):
     assert ("fairness", "mean_variation target 0", "hue") in values
 
 
-def test_interventions_that_a_table_cannot_give_cost_their_metric_only(
+def test_only_the_metric_that_needs_interventions_fails_where_a_table_has_none(
     images_of, tmp_path, monkeypatch
 ):
     def cannot(self, count, stream):

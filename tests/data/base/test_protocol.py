@@ -36,7 +36,7 @@ def draws():
 
 
 def assert_frequent(values, size, of) -> None:
-    """Each value as often as the others, within five standard errors."""
+    """Check that each value is as frequent as the others, within five standard errors."""
     expected = of / size
     assert np.abs(np.bincount(values, minlength=size) - expected).max() < 5 * np.sqrt(expected)
 

@@ -126,7 +126,7 @@ def test_a_factor_with_one_value():
     assert set(rows_of(loaded.images(np.array([[0, 1]] * 50), STREAM(0)))) == {1, 2}
 
 
-def test_unlabelled():
+def test_pictures_without_factors_can_be_drawn():
     loaded = table(np.empty((40, 0)))
     drawn = loaded.sample(4000, STREAM(0))
     assert drawn.shape == (4000, 0)
@@ -146,7 +146,7 @@ tables = st.integers(1, 5).flatmap(
 @settings(deadline=None, max_examples=150)
 @given(tables, tables, st.sampled_from([4, 2**12, 2**40]))
 def test_rows_are_found_as_by_looking_at_each(factors, others, size):
-    """Also where the combinations of all values do not fit one number, in runs of columns."""
+    """This holds also where the combinations of all values do not fit into one number."""
     sizes = (size,) * factors.shape[1]
     numbers = CombinationNumbers(factors, sizes)
     rows = PlacesByNumber(numbers.of(factors))

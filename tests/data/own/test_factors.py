@@ -117,7 +117,7 @@ def test_as_many_rows_as_pictures(tmp_path, images, ending, rows):
 
 
 @pytest.mark.parametrize("ending", ["npz", "npy", "h5", "parquet", "csv"])
-def test_damaged_tables(tmp_path, images, ending):
+def test_damaged_tables_are_refused(tmp_path, images, ending):
     file = tmp_path / f"factors.{ending}"
     samples.write_table(file, samples.factors())
     content = file.read_bytes()

@@ -120,7 +120,7 @@ def one(folder, image: Image.Image, ending: str = "png", **how) -> np.ndarray:
     return load(folder).pixels[0].transpose(1, 2, 0).squeeze()
 
 
-def test_modes(folder):
+def test_every_mode_of_pictures_is_read(folder):
     grey, coloured = Image.fromarray(GRADIENT), Image.fromarray(COLOURS)
     assert np.array_equal(one(folder, grey), GRADIENT)
     assert np.array_equal(one(folder, coloured), COLOURS)
@@ -209,7 +209,7 @@ def test_one_coloured_picture_makes_all_coloured(folder):
     assert np.array_equal(loaded[0], np.stack([GRADIENT] * 3))
 
 
-def test_no_pictures(folder):
+def test_a_folder_without_pictures_is_refused(folder):
     refused(folder, r"data\.folder: found no picture in .*folder; accepted: ")
     (folder / "notes.txt").write_text("none")
     refused(folder, "no picture in")
@@ -251,12 +251,12 @@ def huge(width: int, height: int) -> bytes:
 
 
 @pytest.mark.parametrize("side", [10_000, 50_000])
-def test_decompression_bombs(folder, side):
+def test_decompression_bombs_are_refused(folder, side):
     (folder / "bomb.png").write_bytes(huge(side, side))
     refused(folder, r"data\.folder: found bomb\.png.*accepted: pictures of at most 89478485 pixels")
 
 
-def test_a_name_that_is_no_text(folder):
+def test_a_file_name_that_is_no_text_is_refused(folder):
     file = os.fsencode(folder) + b"/\xff \xfe.png"
     try:
         Path(os.fsdecode(file)).write_bytes(b"no picture")

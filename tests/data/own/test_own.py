@@ -54,7 +54,7 @@ def process(*arguments: object, code: str = LOAD) -> subprocess.Popen:
 
 
 def go(*started: subprocess.Popen) -> list[str]:
-    """Let them begin at the same moment, after their imports; what they printed."""
+    """Start the work of all processes at the same moment; returns what they printed."""
     for child in started:
         assert child.stdout.readline() == "ready\n"
     for child in started:
@@ -76,7 +76,7 @@ def not_again(fraction):
     pytest.fail("it was prepared again")
 
 
-def test_is_described_and_shown(images, tmp_path):
+def test_own_data_have_their_description_and_pixels(images, tmp_path):
     loaded = load(images, tmp_path / "cache")
     assert (loaded.name, loaded.source, loaded.channels) == ("mine", "user", 3)
     assert loaded.factor_names == samples.NAMES
@@ -144,7 +144,7 @@ def test_other_names_are_other_content(images, tmp_path):
     assert renamed.content != before
 
 
-def test_files_that_change_meanwhile_are_not_believed(images, tmp_path):
+def test_files_that_change_while_they_are_read_are_refused(images, tmp_path):
     def change(fraction):
         os.utime(images, (1, 1))
 
@@ -170,8 +170,8 @@ def test_damaged_files_are_prepared_again(images, tmp_path, ending, damage):
 
 
 @pytest.mark.parametrize("moment", ["pixels", "factors", "facts"])
-def test_a_killed_process_leaves_nothing_that_is_believed(images, tmp_path, moment):
-    """Killed right before one of the three files gets its name."""
+def test_a_killed_process_leaves_no_file_that_is_used(images, tmp_path, moment):
+    """The process is killed right before one of the three files gets its name."""
     killed = process(images, tmp_path / "cache", code=DIE.replace("MOMENT", moment) + LOAD)
     go(killed)
     assert killed.returncode == -signal.SIGKILL
@@ -200,7 +200,7 @@ def test_two_processes_at_once_prepare_once(images, tmp_path):
     assert len({answer.split()[1] for answer in answers}) == 1
 
 
-def test_a_damaged_file_leaves_nothing_that_is_believed(images, tmp_path):
+def test_a_damaged_file_leaves_no_file_that_is_used(images, tmp_path):
     content = Path(images).read_bytes()
     Path(images).write_bytes(content[: len(content) // 2])
     for _ in range(2):
@@ -228,13 +228,13 @@ def test_a_folder_is_no_file_nor_a_file_a_folder(images, tmp_path):
         own.load("mine", OwnFiles(folder=images), tmp_path / "cache")
 
 
-def test_a_cache_that_cannot_be_is_one_clear_line(images, tmp_path):
+def test_a_cache_that_cannot_be_created_is_refused_in_one_line(images, tmp_path):
     with pytest.raises(WrongInput, match="TOLSTOY_DATA"):
         load(images, Path(images) / "cache")
 
 
 def test_a_cache_can_be_copied(images, tmp_path):
-    """What is stored tells neither of this machine nor of the paths on it."""
+    """The stored files hold neither the name of this machine nor paths on it."""
     load(images, tmp_path / "cache")
     shutil.copytree(tmp_path / "cache", tmp_path / "copy")
     own.load("mine", OwnFiles(images), tmp_path / "copy", not_again)

@@ -57,7 +57,7 @@ def cited(capsys: pytest.CaptureFixture[str], *what: object) -> dict[str, dict[s
     return parsed(capsys.readouterr().out)
 
 
-def test_all_that_there_is_can_be_parsed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_entries_can_be_parsed(capsys: pytest.CaptureFixture[str]) -> None:
     everything = cited(capsys)
     assert len(everything) >= 18
     for key, entry in everything.items():
@@ -86,7 +86,7 @@ def test_every_name_has_a_reference_beside_the_founding_papers(
         assert has_paper, f"{name}: its line must name a paper"
 
 
-def test_what_one_names_gives_just_that(capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_give_only_their_own_papers(capsys: pytest.CaptureFixture[str]) -> None:
     entries = cited(capsys, "mig", "shapes3d")
     assert entries.keys() == FOUNDING | {"chen-2018", "burgess-kim-2018"}
     assert entries["chen-2018"]["comment"] == "% chen-2018: MIG"
@@ -126,7 +126,7 @@ def test_stores_and_names_may_be_mixed(tmp_path: Path, capsys: pytest.CaptureFix
     assert {"chen-2018", "reed-2015"} <= cited(capsys, tmp_path / "store", "cars3d").keys()
 
 
-def test_rows_for_a_program(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_a_row_per_paper(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cite", "dsprites", "mpi3d_real", "--json"]) == 0
     rows = {row["key"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows.keys() == FOUNDING | {"matthey-2017", "gondal-2019"}
@@ -137,7 +137,9 @@ def test_rows_for_a_program(capsys: pytest.CaptureFixture[str]) -> None:
     assert rows["duan-2020"]["note"] is None
 
 
-def test_neither_a_name_nor_a_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_neither_a_name_nor_a_store_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for wrong, hint in (("migg", "did you mean mig?"), (str(tmp_path), "a store")):
         assert main(["cite", wrong]) == 2
         out, err = capsys.readouterr()

@@ -29,7 +29,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def default_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What --data-dir must win over; and it leaves the environment as it was."""
+    """Another cache in the environment, which --data-dir overrides and leaves as it is."""
     monkeypatch.setenv("TOLSTOY_DATA", str(tmp_path / "default"))
     return tmp_path / "default"
 
@@ -43,7 +43,7 @@ def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[st
         assert f"tolstoy data {command}" in page
 
 
-def test_list_tells_of_every_data_set(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_shows_every_data_set(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["data", "list", "--data-dir", str(cache), "--json"]) == 0
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
     assert list(rows) == list(data.DATA_SETS)

@@ -295,7 +295,7 @@ def test_the_picture_has_dots_medians_and_two_matrices(
     assert 0.0003 < coloured < 0.02, "dots"
 
 
-def test_through_ray_as_a_user_does(undisturbed: Path, tmp_path: Path) -> None:
+def test_a_store_is_ranked_through_ray(undisturbed: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     shutil.copytree(undisturbed, store)
     done = tolstoy("rank", store, "--similarity", "spearman", "--pool", "data", "--json")

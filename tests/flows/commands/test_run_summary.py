@@ -1,4 +1,4 @@
-"""What a run says at its end stays readable, whatever its size, and its advice works."""
+"""The summary of a run stays readable, whatever its size, and its commands work."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STEP = "loss is not finite at step {0}: kl {1:.3e}"
 
 
 def ended(place: Path, ends: Ends, **changes: Any) -> tuple[Study, Store]:
-    """A store where the nth model ended so, its cells merged as those of a run that is done."""
+    """A store whose models ended as `ends` says, its cells merged as after a finished run."""
     study, store = made_up(place, **changes)
     number = 0
     for cell in study.cells():
@@ -209,7 +209,7 @@ def test_many_troubles_are_counted(tmp_path: Path) -> None:
     assert "and 290 more such lines" in summary
 
 
-def test_a_run_with_nothing_left_says_it_and_exits_by_how_it_ended(
+def test_a_run_with_nothing_to_do_says_so_and_exits_by_the_models_status(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, store = ended(tmp_path / "store", lambda *_: ("diverged", "a reason"), udr={"pools": []})

@@ -1,4 +1,4 @@
-"""`tolstoy serve`: starts, takes runs, refuses, shows, and leaves nothing behind."""
+"""`tolstoy serve` starts, accepts or refuses runs, shows them, and leaves no process behind."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_the_dashboard_talks_to_its_own_server_and_to_no_other_page(server: Serv
         assert answer.headers.get("Access-Control-Allow-Origin") is None
 
 
-def test_it_listens_on_the_loopback_interface_only(server: Server) -> None:
+def test_the_server_listens_on_the_loopback_interface_only(server: Server) -> None:
     pids = {server.process.pid, *server.processes()}
     listing = subprocess.run(["ss", "-Hltnp"], capture_output=True, text=True)
     if listing.returncode:
@@ -204,7 +204,7 @@ def test_the_server_takes_all_it_started_with_it(tmp_path: Path, how: signal.Sig
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_what_a_killed_driver_left_running_is_closed_by_the_next(tmp_path: Path) -> None:
+def test_runs_of_a_killed_driver_are_closed_by_the_next_driver(tmp_path: Path) -> None:
     server = Server(tmp_path)
     spec = ["smoke", "--set", "data=[dsprites]", "--set", "methods={beta_vae: [1]}"]
     spec += ["--set", "training.steps=20000", "--set", "seeds=2", "--store", "killed"]
@@ -250,7 +250,7 @@ def running(server: Server, tags: list[str]) -> str:
 
 
 def under_way(server: Server) -> list[int]:
-    """Wait until a model is being trained; all that its run started."""
+    """Wait until a model is being trained; returns the processes that the run started."""
     wait_until(lambda: is_training(server.process.pid))
     (driver,) = [p for p, n in descendants(server.process.pid) if "spawn_main" in n]
     return [driver, *(pid for pid, name in descendants(driver) if not name.endswith("Agent"))]

@@ -21,7 +21,7 @@ def row(undisturbed: Path) -> dict[str, Any]:
     return Store(undisturbed).read("models").to_pylist()[-1]
 
 
-def test_everything_of_a_model_is_told(
+def test_show_prints_all_of_a_model_and_writes_its_pictures(
     undisturbed: Path, row: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = ["--store", str(undisturbed), "--out", str(tmp_path / "out")]

@@ -1,4 +1,4 @@
-"""What of a study is done and what went wrong, once and while it is watched."""
+"""What `tolstoy status` prints of finished and failed models, once and while it watches."""
 
 from __future__ import annotations
 
@@ -97,7 +97,9 @@ def test_how_long_ago_a_model_was_finished(
     assert facts["last_finished"] == moment
 
 
-def test_who_works_on_it(half: tuple[Study, Store], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_drivers_of_a_store_are_named(
+    half: tuple[Study, Store], capsys: pytest.CaptureFixture[str]
+) -> None:
     with driver_lock(half[1]) as lock:
         assert f"pid {os.getpid()} works on it" in printed(capsys, half[1])
     half[1].write_bytes(as_bytes(lock.me), *record(lock.me.id))
@@ -247,7 +249,7 @@ def test_models_that_are_tried_again_do_not_spoil_the_pace(
     assert "2.0 models per hour, 90 min of training left" in lines[-1]
 
 
-def test_it_ends_when_the_study_is_done(
+def test_watching_ends_when_the_study_is_done(
     half: tuple[Study, Store],
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -21,7 +21,7 @@ from tasks.study.reading import preset_names, read_study
 
 
 def refusal(flow: Any, parameters: dict[str, Any]) -> str:
-    """What the API says of parameters: it checks them by the form's schema."""
+    """The API's error, if parameters do not fit the form's schema; else empty."""
     schema = parameter_schema(flow.fn).model_dump_for_openapi()
     try:
         jsonschema.validate(parameters, schema)
@@ -188,7 +188,7 @@ def test_own_data_lies_below_the_allowed_folder(allowed: Path, field: str) -> No
 def test_own_data_is_read_where_it_was_allowed(
     allowed: Path, place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And not in a folder of that name where the server happens to be."""
+    """A folder of the same name in the server's current folder is not read."""
     (allowed.parent / "cats").mkdir()
     monkeypatch.chdir(allowed.parent)
     spelt = place.format(allowed=allowed)

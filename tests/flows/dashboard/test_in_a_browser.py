@@ -20,7 +20,7 @@ FINISHED_MS = 600_000
 
 
 class Browser:
-    """A page, where its pictures go, and whom it called."""
+    """A page, the folder of its screenshots, and the hosts that it called."""
 
     def __init__(self, page: Any, folder: Path) -> None:
         self.page, self.folder, self.called = page, folder, set[str]()

@@ -1,4 +1,4 @@
-"""What a run shows on the dashboard: what is sent, what is not sent again, what fails no run."""
+"""What a run sends to the dashboard, what it sends once only, and which errors do not fail it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RUN = UUID(int=7)
 
 
 class Api:
-    """Prefect's API as far as artifacts go."""
+    """The part of Prefect's API that handles artifacts."""
 
     def __init__(self) -> None:
         self.sent: list[tuple[str, str]] = []
@@ -129,7 +129,7 @@ def test_without_a_server_the_report_is_named_by_its_place(api: Api, tmp_path: P
     assert not [key for _, key in api.sent if key == "s-traversals"], "there is none"
 
 
-def test_it_is_updated_while_the_block_runs_and_at_its_end() -> None:
+def test_the_page_is_updated_while_the_block_runs_and_at_its_end() -> None:
     page, durations = Calls(), list[float]()
 
     def pause(seconds: float) -> float:
@@ -149,7 +149,7 @@ def test_an_update_takes_at_most_a_sixtieth_of_the_run() -> None:
     assert pause_after(2.0) == 120
 
 
-def test_what_cannot_be_shown_fails_no_run() -> None:
+def test_an_artifact_that_cannot_be_shown_fails_no_run() -> None:
     page = Calls(fails=True)
     with kept_updated(page):  # type: ignore[arg-type]
         wait_for(lambda: "update" in page.calls)

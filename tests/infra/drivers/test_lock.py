@@ -119,7 +119,7 @@ def tell(process: subprocess.Popen[str], what: object = "") -> None:
 
 
 def at_once(*actions: Callable[[], object]) -> None:
-    """Run all in threads of their own, and wait for them."""
+    """Run each call in its own thread, and wait for all."""
     threads = [threading.Thread(target=action) for action in actions]
     for thread in threads:
         thread.start()
@@ -172,8 +172,8 @@ def test_of_two_that_start_at_once_one_wins_each_time(start):
         assert sorted(results) == ["refused", "won"]
 
 
-def test_a_killed_driver_is_followed_at_once_and_its_claims_are_removed(store, holder):
-    """Although its child is still there, and its parent has not waited for it."""
+def test_after_a_killed_driver_the_next_starts_at_once_and_removes_its_claims(store, holder):
+    """This holds although its child still runs, and its parent has not waited for it."""
     with pytest.raises(WrongInput, match=f"pid {holder.pid} "), driver_lock(store):
         pass
     (name,) = store.names(DRIVERS)
@@ -231,7 +231,7 @@ def test_a_living_driver_elsewhere_is_found_by_its_heartbeats(store):
     assert "waiting up to 30 s" in messages[0] and "anna@elsewhere" in messages[0]
 
 
-def test_a_dead_driver_elsewhere_is_waited_for_three_heartbeats_and_followed(store):
+def test_a_dead_driver_elsewhere_is_waited_for_three_heartbeats_and_replaced(store):
     foreign(store)
     clock, messages = Clock(), list[str]()
     began = clock.now()
@@ -242,7 +242,7 @@ def test_a_dead_driver_elsewhere_is_waited_for_three_heartbeats_and_followed(sto
 
 
 def test_the_time_of_day_is_not_read(store, monkeypatch):
-    """It may jump by hours."""
+    """The system clock may jump by hours."""
     clock, driver = Clock(), foreign(store)
     monkeypatch.setattr(time, "time", pytest.fail)
     with driver_lock(store, False, silent, BEAT, clock.now, clock.sleep) as lock:
@@ -459,7 +459,7 @@ def test_without_exclusive_creation_of_two_at_once_one_wins(tmp_path):
 
 
 @pytest.mark.parametrize(("settled", "stays"), [(True, False), (False, True)])
-def test_who_has_settled_stays_whatever_its_id(tmp_path, settled, stays):
+def test_a_driver_that_has_settled_stays_whatever_its_id(tmp_path, settled, stays):
     store = AsObjectStore(tmp_path)
 
     def another_starts(_: float) -> None:

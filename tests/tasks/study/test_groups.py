@@ -72,7 +72,7 @@ def test_every_group_is_compared_and_ranked(full: tuple[Study, Store]) -> None:
     assert sweep.progress.troubles == []
 
 
-def test_what_stands_is_not_done_again(full: tuple[Study, Store]) -> None:
+def test_finished_comparisons_are_not_repeated(full: tuple[Study, Store]) -> None:
     study, store = full
     compared(study, store)
     before = times(store), times(store, "ranks")
@@ -83,7 +83,7 @@ def test_what_stands_is_not_done_again(full: tuple[Study, Store]) -> None:
     assert sweep.progress.todo["compare"] == sweep.progress.done["compare"] == 2
 
 
-def test_asking_whether_all_stands_opens_a_file_per_group(
+def test_checking_that_all_is_ranked_opens_one_file_per_group(
     full: tuple[Study, Store], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study, store = full
@@ -98,7 +98,7 @@ def test_asking_whether_all_stands_opens_a_file_per_group(
     assert opened == [("tables", "ranks", f"{group}.parquet") for group in GROUPS]
 
 
-def test_a_part_that_was_lost_is_missed(full: tuple[Study, Store]) -> None:
+def test_a_lost_part_is_computed_again(full: tuple[Study, Store]) -> None:
     study, store = full
     compared(study, store)
     before = ranked(store), store.read("pairs")
@@ -108,7 +108,7 @@ def test_a_part_that_was_lost_is_missed(full: tuple[Study, Store]) -> None:
     assert (ranked(store), store.read("pairs")) == before
 
 
-def test_pools_and_similarities_may_come_and_go(full: tuple[Study, Store]) -> None:
+def test_pools_and_similarities_may_be_added_and_removed(full: tuple[Study, Store]) -> None:
     study, store = full
     compared(study, store)
     narrow, times_before = ranked(store), times(store)
@@ -149,7 +149,7 @@ def test_pairs_of_the_older_layout_are_replaced(full: tuple[Study, Store]) -> No
     assert len(store.parts("pairs")) == 4 and not set(store.parts("pairs")) & set(GROUPS)
 
 
-def test_what_is_older_goes_only_when_all_that_is_newer_stands(
+def test_older_parts_are_removed_only_after_all_newer_parts_are_written(
     full: tuple[Study, Store],
 ) -> None:
     study, store = full
@@ -208,7 +208,7 @@ def test_a_lost_representation_is_named_each_time_and_the_others_are_ranked(
     assert stands(study, store) and len(ranked(store)) == 12
 
 
-def test_another_takes_the_place_of_a_lost_one_among_the_first_seeds(tmp_path: Path) -> None:
+def test_another_model_replaces_a_lost_one_among_the_first_seeds(tmp_path: Path) -> None:
     pools = {"pools": ["method"], "seeds_per_cell": 2}
     study, store = made_up(tmp_path, seeds=3, methods={"beta_vae": [1, 4]}, udr=pools)
     models = models_of(study)
@@ -220,7 +220,7 @@ def test_another_takes_the_place_of_a_lost_one_among_the_first_seeds(tmp_path: P
     assert {i for i, *_ in ranked(store)} == {model.id for model in first} - {models[0].id}
 
 
-def test_a_group_without_models_is_no_trouble(tmp_path: Path) -> None:
+def test_a_group_without_models_is_skipped(tmp_path: Path) -> None:
     study, store = made_up(tmp_path)
     sweep = compared(study, store)
     assert sweep.progress.troubles == [] and store.parts("ranks") == []

@@ -87,7 +87,7 @@ def test_long_names_are_cut_and_stay_apart():
 
 
 @given(st.sets(st.integers(0, 5)), st.sets(st.integers(0, 5)), st.booleans())
-def test_what_is_held_and_what_is_missing_are_the_part(one, other, within):
+def test_stored_pairs_and_missing_pairs_make_up_the_part(one, other, within):
     models = grid(seeds=6)
     side, across = tuple(models[:6]), tuple(models[6:12])
     part = PairPart("lasso", side, side if within else across)
@@ -107,7 +107,7 @@ def test_what_is_held_and_what_is_missing_are_the_part(one, other, within):
     assert counts.keys() | had == unordered([part]).keys()
 
 
-def test_a_part_says_what_it_holds():
+def test_a_part_records_its_models():
     part = wanted_parts(grid(), Udr())[1]
     made_from = part.made_from(0.01)
     assert models_in(made_from, 0.01) == tuple(

@@ -51,7 +51,7 @@ def compared_models(
 def test_fewer_comparisons_are_medians_over_the_first_in_a_random_order(
     partners: int, asked: tuple[int, ...]
 ) -> None:
-    """numpy partitions few numbers by sorting them, so few would not tell."""
+    """Many numbers are needed: numpy partitions few numbers by sorting them."""
     compared, dead = compared_models(9, partners, np.random.default_rng(1))
     medians = fewer(compared, dead, asked, np.random.default_rng(7))
     order = np.random.default_rng(7).random(compared.shape)
@@ -151,7 +151,7 @@ def test_mean_and_deviation_are_over_the_draws(
 
 
 def test_only_models_of_the_pool_are_compared(make_store: MakeStore) -> None:
-    """As in the paper's all-to-all, where ten seeds of each strength are ranked."""
+    """The paper's all-to-all ranks ten seeds of each strength likewise."""
     results = stored(make_store, GRID)
     store, wide = results.store, results.models
     ranks = results.frames.ranks
