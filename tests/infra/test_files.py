@@ -134,8 +134,8 @@ def test_a_file_uri_works_as_its_path_does(tmp_path):
     by_uri.prepare()
     by_uri.write_part("curves", "a", curve("a", [1]))
     by_path.write_part("curves", "b", curve("b", [2]))
-    for one in (by_uri, by_path):
-        assert losses(one.read("curves")) == {"a": [1], "b": [2]}
+    for store in (by_uri, by_path):
+        assert losses(store.read("curves")) == {"a": [1], "b": [2]}
     assert [p.name for p in tmp_path.iterdir()] == ["a study"]
 
 

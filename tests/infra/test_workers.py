@@ -346,9 +346,9 @@ from infra.workers import Resources, running_workers
 def eat(place):
     with open(place, "a") as file:
         file.write("x")
-    kept = []
+    blocks = []
     while True:
-        kept.append(os.urandom(1 << 20) * 200)
+        blocks.append(os.urandom(1 << 20) * 200)
 
 with running_workers(count=1) as workers:
     for _, result in workers.map(eat, [(sys.argv[1],)], Resources(tries=2)):

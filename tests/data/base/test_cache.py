@@ -113,9 +113,9 @@ def test_two_processes_at_once_draw_once_and_see_the_same(empty_cache, packed):
     code = """if True:
         import hashlib, pathlib, sys
         from data import dsprites
-        told = []
-        packed = dsprites.load(pathlib.Path(sys.argv[1]), progress=told.append).packed
-        print("drew" if told else "waited", hashlib.sha256(packed).hexdigest())
+        progress = []
+        packed = dsprites.load(pathlib.Path(sys.argv[1]), progress=progress.append).packed
+        print("drew" if progress else "waited", hashlib.sha256(packed).hexdigest())
         """
     processes = [python(code, empty_cache) for _ in range(2)]
     answers = [process.communicate(timeout=60)[0].split() for process in processes]

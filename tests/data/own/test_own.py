@@ -21,15 +21,15 @@ ROOT = Path(__file__).parents[3]
 LOAD = """if True:
     import os, pathlib, signal, sys
     from data import own
-    told = []
+    progress = []
     def tell(done):
-        told.append(done)
+        progress.append(done)
         if sys.argv[3:] and done >= float(sys.argv[3]):
             os.kill(os.getpid(), signal.SIGKILL)
     print("ready", flush=True)
     sys.stdin.readline()
     loaded = own.load("mine", own.OwnFiles(sys.argv[1]), pathlib.Path(sys.argv[2]), tell)
-    print("prepared" if told else "waited", loaded.content)
+    print("prepared" if progress else "waited", loaded.content)
     """
 
 DIE = """if True:
@@ -53,7 +53,7 @@ def process(*arguments: object, code: str = LOAD) -> subprocess.Popen:
     )
 
 
-def go(*started: subprocess.Popen) -> list[str]:
+def start_together(*started: subprocess.Popen) -> list[str]:
     """Start the work of all processes at the same moment; returns what they printed."""
     for child in started:
         assert child.stdout.readline() == "ready\n"
@@ -173,7 +173,7 @@ def test_damaged_files_are_prepared_again(images, tmp_path, ending, damage):
 def test_a_killed_process_leaves_no_file_that_is_used(images, tmp_path, moment):
     """The process is killed right before one of the three files gets its name."""
     killed = process(images, tmp_path / "cache", code=DIE.replace("MOMENT", moment) + LOAD)
-    go(killed)
+    start_together(killed)
     assert killed.returncode == -signal.SIGKILL
     assert not list((tmp_path / "cache").glob("*.facts"))
     assert list((tmp_path / "cache").glob("*.partial"))
@@ -186,7 +186,7 @@ def test_a_killed_process_leaves_no_file_that_is_used(images, tmp_path, moment):
 def test_a_process_killed_amid_the_pixels(tmp_path):
     many = samples.write(tmp_path / "many.npy", samples.pictures(4000))
     killed = process(many, tmp_path / "cache", 0.3)
-    go(killed)
+    start_together(killed)
     assert killed.returncode == -signal.SIGKILL
     (half,) = (tmp_path / "cache").glob("*.pixels.*.partial")
     assert 0 < half.stat().st_size < 4000 * 64 * 64 * 3
@@ -195,7 +195,7 @@ def test_a_process_killed_amid_the_pixels(tmp_path):
 
 
 def test_two_processes_at_once_prepare_once(images, tmp_path):
-    answers = go(*(process(images, tmp_path / "cache") for _ in range(2)))
+    answers = start_together(*(process(images, tmp_path / "cache") for _ in range(2)))
     assert sorted(answer.split()[0] for answer in answers) == ["prepared", "waited"]
     assert len({answer.split()[1] for answer in answers}) == 1
 

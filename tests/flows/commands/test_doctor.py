@@ -34,7 +34,7 @@ ALLOWED = "Basic " + b64encode(f"bob:{SECRET}".encode()).decode()
 # the whole -----------------------------------------------------------------------------------
 
 
-def whole(*options: object, **environment: str) -> subprocess.CompletedProcess[str]:
+def doctor_process(*options: object, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "flows.cli", "doctor", *map(str, options)],
         capture_output=True,
@@ -69,7 +69,7 @@ def api() -> Iterator[str]:
 
 
 def test_doctor_finds_this_machine_in_order(api: str) -> None:
-    done = whole(PREFECT_API_URL=api, PREFECT_API_AUTH_STRING=f"bob:{SECRET}")
+    done = doctor_process(PREFECT_API_URL=api, PREFECT_API_AUTH_STRING=f"bob:{SECRET}")
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
     verdicts = [line.split()[0] for line in lines[:-2]]
@@ -92,7 +92,7 @@ def test_what_fails_exits_with_1_and_keeps_secrets(tmp_path: Path) -> None:
         "AWS_SECRET_ACCESS_KEY": "an-aws-secret",
     }
     store = f"file://{tmp_path}/a-long-ray-token/an-aws-secret"
-    done = whole("--json", "--store", store, PREFECT_API_URL=address, **secrets)
+    done = doctor_process("--json", "--store", store, PREFECT_API_URL=address, **secrets)
     assert done.returncode == 1, done.stdout + done.stderr
     checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
     assert checks["prefect"]["verdict"] == "fail"
@@ -146,7 +146,7 @@ def test_an_impossible_store_is_wrong_input(capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.slow
 def test_one_task_on_what_a_run_starts() -> None:
-    done = whole("--deep", "--json", PREFECT_API_URL="")
+    done = doctor_process("--deep", "--json", PREFECT_API_URL="")
     assert done.returncode == 0, done.stdout + done.stderr
     (check,) = (c for c in json.loads(done.stdout)["checks"] if c["name"] == "one task")
     assert check["verdict"] == "ok"

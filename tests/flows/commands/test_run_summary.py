@@ -27,7 +27,7 @@ Ends = Callable[[int, Model], tuple[str, str]]
 STEP = "loss is not finite at step {0}: kl {1:.3e}"
 
 
-def ended(place: Path, ends: Ends, **changes: Any) -> tuple[Study, Store]:
+def store_of_outcomes(place: Path, ends: Ends, **changes: Any) -> tuple[Study, Store]:
     """A store whose models ended as `ends` says, its cells merged as after a finished run."""
     study, store = made_up(place, **changes)
     number = 0
@@ -62,7 +62,7 @@ def large(place: Path) -> tuple[Study, Store]:
 
     strengths = list(range(1, 51))
     methods = {"beta_vae": strengths, "dip_vae_i": strengths}
-    return ended(place, ends, methods=methods, seeds=10, metrics=list(METRICS))
+    return store_of_outcomes(place, ends, methods=methods, seeds=10, metrics=list(METRICS))
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +126,7 @@ def test_numbers_that_all_have_in_common_stay(tmp_path: Path) -> None:
     def ends(number: int, model: Model) -> tuple[str, str]:
         return "failed", f"OSError: [Errno 5] in float32 # {number} of model {model.id}"
 
-    study, store = ended(tmp_path / "store", ends)
+    study, store = store_of_outcomes(tmp_path / "store", ends)
     (group,) = failures(survey(study, store))
     assert group.reason == "OSError: [Errno 5] in float32 # # of model #"
     assert (group.count, group.cells, len(group.examples)) == (6, 3, 3)
@@ -136,14 +136,14 @@ def test_numbers_in_names_are_not_stripped(tmp_path: Path) -> None:
     def ends(number: int, model: Model) -> tuple[str, str]:
         return "failed", f"float{32 << number % 2} of conv-{number % 2} is -{number}.5e-{number}"
 
-    study, store = ended(tmp_path / "store", ends)
+    study, store = store_of_outcomes(tmp_path / "store", ends)
     reasons = {group.reason: group.count for group in failures(survey(study, store))}
     assert reasons == {"float32 of conv-0 is #": 3, "float64 of conv-1 is #": 3}
 
 
 @pytest.mark.parametrize("reason", ["", "two\nlines\n", "x" * 5000])
 def test_reasons_are_one_line_each(reason: str, tmp_path: Path) -> None:
-    study, store = ended(tmp_path / "store", lambda *_: ("failed", reason))
+    study, store = store_of_outcomes(tmp_path / "store", lambda *_: ("failed", reason))
     summary = text(study, store)
     line = next(line for line in summary.splitlines() if "6 failed: " in line)
     assert len(line) < 200
@@ -154,7 +154,7 @@ def test_many_kinds_are_counted_not_listed(tmp_path: Path) -> None:
     def ends(number: int, model: Model) -> tuple[str, str]:
         return "failed", f"{'abcdefghijklmnopqrst'[number]} went wrong"
 
-    study, store = ended(tmp_path / "store", ends, seeds=6)
+    study, store = store_of_outcomes(tmp_path / "store", ends, seeds=6)
     summary = text(study, store)
     assert summary.count(" went wrong\n") == 8
     assert "and 10 for 10 other reasons: tolstoy status " in summary
@@ -175,7 +175,9 @@ def test_the_command_to_try_again_does_just_that(
         return (statuses[number % len(statuses)] if number < 3 else "trained"), "a reason"
 
     place = tmp_path / "a store"
-    study, store = ended(place, ends, training={"learning_rate": 1e-8, "epsilon": 1e-12})
+    study, store = store_of_outcomes(
+        place, ends, training={"learning_rate": 1e-8, "epsilon": 1e-12}
+    )
     line = next(line for line in text(study, store).splitlines() if "Try them again: " in line)
     program, command, spec, *options = shlex.split(line.partition(": ")[2])
     assert (Path(program).name, command) == ("tolstoy", "run")
@@ -185,7 +187,7 @@ def test_the_command_to_try_again_does_just_that(
 
 
 def test_a_store_that_is_no_folder_has_no_spec_to_name(tmp_path: Path) -> None:
-    study, store = ended(tmp_path / "store", lambda *_: ("failed", "a reason"))
+    study, store = store_of_outcomes(tmp_path / "store", lambda *_: ("failed", "a reason"))
     by_uri = Store(f"file://{store.root}")
     assert f"run SPEC --store file://{store.root} --retry failed" in text(study, by_uri)
 
@@ -212,7 +214,9 @@ def test_many_troubles_are_counted(tmp_path: Path) -> None:
 def test_a_run_with_nothing_to_do_says_so_and_exits_by_the_models_status(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _, store = ended(tmp_path / "store", lambda *_: ("diverged", "a reason"), udr={"pools": []})
+    _, store = store_of_outcomes(
+        tmp_path / "store", lambda *_: ("diverged", "a reason"), udr={"pools": []}
+    )
     command = ["run", store.path("study.json"), "--store", store.root]
     assert main(command) == 1
     assert "6 models have no weights" in capsys.readouterr().out

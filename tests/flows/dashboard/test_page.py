@@ -32,19 +32,19 @@ class Api:
 
     def __init__(self) -> None:
         self.sent: list[tuple[str, str]] = []
-        self.there: dict[str, dict[str, Any]] = {}
+        self.stored: dict[str, dict[str, Any]] = {}
         self.away = False
 
     def request(self, method: str, path: str, json: Any, path_params: Any = None) -> Any:
         if self.away:
             raise ConnectionError("nobody listens")
-        number = path_params["id"] if path_params else UUID(int=len(self.there))
-        self.there.setdefault(str(number), {}).update(json)
-        self.sent.append((method, self.there[str(number)]["key"]))
+        number = path_params["id"] if path_params else UUID(int=len(self.stored))
+        self.stored.setdefault(str(number), {}).update(json)
+        self.sent.append((method, self.stored[str(number)]["key"]))
         return type("Answer", (), {"json": lambda _: {"id": str(number)}})()
 
     def shown(self, key: str) -> Any:
-        (artifact,) = [artifact for artifact in self.there.values() if artifact["key"] == key]
+        (artifact,) = [artifact for artifact in self.stored.values() if artifact["key"] == key]
         return artifact["data"]
 
 
@@ -65,7 +65,7 @@ def test_an_artifact_is_created_once_and_then_updated(api: Api) -> None:
     page.show("markdown", "a", "about", "two")
     page.show("markdown", "a", "other", "two")
     assert api.sent == [("POST", "a"), ("PATCH", "a"), ("PATCH", "a")]
-    ((_, artifact),) = api.there.items()
+    ((_, artifact),) = api.stored.items()
     assert artifact == {
         "key": "a",
         "type": "markdown",

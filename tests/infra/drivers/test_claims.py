@@ -28,7 +28,7 @@ def dead(driver: str) -> bool:
     return True
 
 
-def both(action: Callable[[str], bool]) -> list[str]:
+def winners_of_two(action: Callable[[str], bool]) -> list[str]:
     """Which of two calls returned True, when both run at once."""
     winners: list[str] = []
     threads = [
@@ -71,7 +71,9 @@ def test_of_two_drivers_that_find_a_claims_owner_dead_one_takes_it_over(tmp_path
             together.wait()
             return driver == "gone"
 
-        winners = both(lambda who, name=name, found=found_dead: take(store, name, who, found))
+        winners = winners_of_two(
+            lambda who, name=name, found=found_dead: take(store, name, who, found)
+        )
         assert len(winners) == 1
         assert not take(store, name, "c", alive)
 
