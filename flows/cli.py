@@ -354,9 +354,9 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         from infra.files import refusal
 
-        if (told := refusal(error)) is None:
+        if (message := refusal(error)) is None:
             raise
-        print(f"tolstoy: {told}", file=sys.stderr)
+        print(f"tolstoy: {message}", file=sys.stderr)
         return 2
     return code if isinstance(code, int) else 0
 

@@ -39,5 +39,5 @@ def writing_new(path: Path, option: str) -> Iterator[Path]:
         with written_whole(new_file(path, option)) as partial:
             yield partial
     except OSError as error:
-        found = f"{path} ({error.strerror or error})"
-        raise WrongInput(option, found, "a place with room to write") from None
+        refused_path = f"{path} ({error.strerror or error})"
+        raise WrongInput(option, refused_path, "a place with room to write") from None

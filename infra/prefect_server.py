@@ -135,8 +135,8 @@ def check_free(host: str, port: int, option: str) -> None:
         except OSError as error:
             if error.errno == errno.EADDRNOTAVAIL:
                 raise WrongInput("--host", host, "an address of this machine") from None
-            found = f"{port} on {host} ({os.strerror(error.errno or 0)})"
-            raise WrongInput(option, found, "a free port") from None
+            taken = f"{port} on {host} ({os.strerror(error.errno or 0)})"
+            raise WrongInput(option, taken, "a free port") from None
 
 
 def _uvicorn(host: str, port: int, settings: Mapping[str, str]) -> subprocess.Popen[bytes]:

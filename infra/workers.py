@@ -243,8 +243,8 @@ class Workers:
             except WrongInput:
                 failed += 1
         if failed == FAILED_CHECKS:
-            found = f"{self.cluster}, which does not answer any more"
-            self._fail_all(WrongInput("--ray", found, f"{RAY_CLUSTER}. {RUN_AGAIN}"))
+            description = f"{self.cluster}, which does not answer any more"
+            self._fail_all(WrongInput("--ray", description, f"{RAY_CLUSTER}. {RUN_AGAIN}"))
             self.stop()
 
     def _update_cluster_size(self) -> None:

@@ -276,7 +276,7 @@ def references(
         papers = (METRICS[name].paper, *METRICS[name].as_in)
         uses += [(paper, METRICS[name].title) for paper in papers]
     known = [DATA_SETS[name] for name in data if name in DATA_SETS]  # the others are the user's own
-    uses += [(paper, one.title) for one in known for paper in one.papers]
+    uses += [(paper, entry.title) for entry in known for paper in entry.papers]
     uses += [(SIMILARITIES[s].paper, f"UDR ({SIMILARITIES[s].title})") for s in similarities]
     cited_for: dict[str, list[str]] = {}
     for key, what in uses:

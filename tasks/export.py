@@ -29,8 +29,8 @@ def read_rows(path: Path, data_set: DataSet) -> Factors:
         raise WrongInput("--rows", f"{path} ({error})", "an .npy file of whole numbers") from None
     sizes = data_set.factor_sizes
     if rows.dtype.kind not in "iu" or rows.ndim not in (1, 2):
-        found = f"{path} ({rows.dtype}, shape {rows.shape})"
-        raise WrongInput("--rows", found, f"whole numbers, shape (n, {len(sizes)}) or (n,)")
+        description = f"{path} ({rows.dtype}, shape {rows.shape})"
+        raise WrongInput("--rows", description, f"whole numbers, shape (n, {len(sizes)}) or (n,)")
     if rows.ndim == 1:
         _check_range("--rows", rows, math.prod(sizes))
         rows = np.stack(np.unravel_index(rows, sizes), axis=1)
@@ -45,8 +45,8 @@ def read_rows(path: Path, data_set: DataSet) -> Factors:
 def _check_range(field: str, values: NDArray[Any], size: int) -> None:
     wrong = np.flatnonzero((values < 0) | (values >= size))
     if wrong.size:
-        found = f"{values[wrong[0]]} in row {wrong[0]}"
-        raise WrongInput(field, found, f"0 to {size - 1}")
+        wrong_value = f"{values[wrong[0]]} in row {wrong[0]}"
+        raise WrongInput(field, wrong_value, f"0 to {size - 1}")
 
 
 def write_images(

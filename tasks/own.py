@@ -69,8 +69,8 @@ def read_codes(path: Path, bins: int = BINS) -> OwnCodes:
         if np.asarray(arrays["factors"]).dtype.kind in "iub":
             values = whole_numbers("factors", arrays["factors"], ("row", "factor"))
     if len(codes) != len(values):
-        found = f"{len(values)} rows of factors"
-        raise WrongInput(f"{path.name}, factors", found, f"{len(codes)}, as codes has")
+        row_count = f"{len(values)} rows of factors"
+        raise WrongInput(f"{path.name}, factors", row_count, f"{len(codes)}, as codes has")
     columns = values.shape[1]
     accepted = f"{columns}, one for each column of factors"
     names = _names(path, "factor_names", arrays, columns, accepted)

@@ -1,173 +1,20 @@
 """Adding to a copy of the tree is one file and one line of a table, as CONTRIBUTING.md says.
 
-A seventh method, a metric, a similarity, a data set and a question are added, and every command
-that names them is run.
+A seventh method, a metric, a similarity, a data set and a question are added, a wheel is built from
+that copy, and every command that names them is run from the wheel.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.tree import TINY, changes, copy_tree, tolstoy_in
+from tests.tree import TINY, changes, python_in, tolstoy_in
 
-METHOD = '''
-"""TinyVAE: the KL to the prior, twice the strength times."""
-
-from models.objective import Objective, Penalty
-
-
-class TinyVAE(Objective):
-    def penalty(self, code, step, generator):
-        return Penalty(2 * self.strength * code.kl.sum())
-
-
-OBJECTIVE = TinyVAE
-'''
-
-METRIC = '''
-"""The largest correlation of a latent with each factor, on average."""
-
-import numpy as np
-
-from metrics.base.inputs import Score
-
-NEEDS = frozenset({"table"})
-
-
-def evaluate(inputs, rng):
-    both = np.corrcoef(inputs.codes, inputs.factors, rowvar=False)
-    latents = inputs.codes.shape[1]
-    largest = np.nan_to_num(np.abs(both[:latents, latents:])).max(axis=0)
-    return [Score("score", float(largest.mean()))]
-'''
-
-SIMILARITY = '''
-"""Similarity of latents: the absolute value of Pearson's correlation."""
-
-import numpy as np
-
-from metrics.udr.moments import standardised
-
-FOLDS = 1
-PRODUCT = np.float32
-standard = standardised
-
-
-def similarities(moments):
-    return np.abs(moments.products[0], dtype=np.float64)
-'''
-
-DATA_SET = '''
-"""White squares on black."""
-
-from dataclasses import dataclass
-
-import numpy as np
-
-from data.base import pixels
-from data.base.protocol import Finite, Grid
-
-DESCRIPTION = Grid("squares", "redrawn", 1, ("side", "x", "y"), (3, 4, 4), pictures=48)
-SOURCES = ("redrawn",)
-FILES = {"redrawn": "squares-1.pixels"}
-SHAPE = (48, 1, 64, 64)
-
-
-@dataclass(frozen=True, eq=False)
-class Squares(Finite, Grid):
-    array: np.ndarray
-
-    def places(self, factors, stream):
-        return self.order(factors)
-
-    def show(self, places):
-        return self.array[places].astype(np.float32) / 255
-
-
-def draw():
-    for side, x, y in np.ndindex(3, 4, 4):
-        picture = np.zeros((1, 1, 64, 64), np.uint8)
-        picture[..., 16 * y : 16 * y + 4 * side + 4, 16 * x : 16 * x + 4 * side + 4] = 255
-        yield picture
-
-
-def load(cache, source="redrawn", progress=None):
-    array = pixels.prepared(cache / FILES["redrawn"], SHAPE, draw, progress)
-    return Squares(**vars(DESCRIPTION), array=array)
-'''
-
-QUESTION = '''
-"""How many models are there?"""
-
-from tasks.report.questions import Answer, Question, Sentence, missing
-
-QUESTION = Question("How many models are there?", menu="How many")
-
-
-def answer(results):
-    if results.models.empty:
-        return missing("The store has no models.")
-    return Answer((Sentence(f"The store has {len(results.models)} models."),))
-'''
-
-
-@dataclass(frozen=True)
-class Addition:
-    """One file, and one line at the end of a table."""
-
-    file: str
-    text: str
-    table: str  # its file and its name
-    line: str
-
-    def make(self, tree: Path) -> None:
-        target = tree / self.file
-        assert not target.exists()
-        target.write_text(self.text.lstrip(), encoding="utf-8")
-        file, name = self.table.split(":")
-        before, start, after = (tree / file).read_text(encoding="utf-8").partition(f"\n{name}")
-        end = min(after.index(bracket) for bracket in ("\n}", "\n)", "\n]") if bracket in after)
-        table = f"{before}{start}{after[:end]}\n    {self.line}{after[end:]}"
-        (tree / file).write_text(table, encoding="utf-8")
-
-
-ADDITIONS = [
-    Addition(
-        "models/tiny_vae.py",
-        METHOD,
-        "models/__init__.py:METHODS",
-        '"tiny_vae": Method("TinyVAE", "τ", "kumar-2018", strengths=(1, 2)),',
-    ),
-    Addition(
-        "metrics/correlation.py",
-        METRIC,
-        "metrics/__init__.py:METRICS",
-        '"correlation": Metric("Largest correlation", "do-2020", better="more"),',
-    ),
-    Addition(
-        "metrics/udr/pearson.py",
-        SIMILARITY,
-        "metrics/__init__.py:SIMILARITIES",
-        '"pearson": Similarity("Pearson", "li-2020"),',
-    ),
-    Addition(
-        "data/squares.py",
-        DATA_SET,
-        "data/__init__.py:DATA_SETS",
-        '"squares": KnownDataSet("Squares", ("reed-2015",)),',
-    ),
-    Addition(
-        "tasks/report/questions/how_many.py",
-        QUESTION,
-        "tasks/report/questions/__init__.py:QUESTIONS",
-        '"how_many",',
-    ),
-]
 STUDY = [
     *TINY,
     "data=[squares]",
@@ -177,18 +24,20 @@ STUDY = [
 ]
 
 
-@pytest.fixture
-def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def test_each_addition_is_one_file_and_one_line_also_in_a_wheel(
+    wheel: zipfile.ZipFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed, folder = tmp_path / "installed", tmp_path / "elsewhere"
+    wheel.extractall(installed)
+    folder.mkdir()
     monkeypatch.setenv("TOLSTOY_DATA", str(tmp_path / "data"))
-    copy = copy_tree(tmp_path / "copy")
-    for addition in ADDITIONS:
-        addition.make(copy)
-    return copy
+    package = python_in(
+        installed, folder, "-c", "import flows, tasks.study as s; print(s.__path__)"
+    )
+    assert str(installed) in package
 
-
-def test_each_addition_is_one_file_and_one_line(tree: Path, tmp_path: Path) -> None:
     def tolstoy(*arguments: str) -> str:
-        return tolstoy_in(tree, tmp_path, *arguments)
+        return tolstoy_in(installed, folder, *arguments)
 
     study = ["smoke", *changes(*STUDY), "--store", "store"]
     assert json.loads(tolstoy("plan", *study, "--json"))["models"] == 4
@@ -196,18 +45,20 @@ def test_each_addition_is_one_file_and_one_line(tree: Path, tmp_path: Path) -> N
 
     draws = np.random.default_rng(0)
     factors = draws.integers(3, size=(90, 2))
-    np.savez(tmp_path / "scored.npz", codes=factors + draws.normal(size=(90, 2)), factors=factors)
+    np.savez(folder / "scored.npz", codes=factors + draws.normal(size=(90, 2)), factors=factors)
     (row,) = json.loads(tolstoy("score", "scored.npz", "--metrics", "correlation", "--json"))
     assert 0 < row["value"] < 1
 
-    np.savez(tmp_path / "ranked.npz", codes=draws.normal(size=(3, 50, 2)))
+    np.savez(folder / "ranked.npz", codes=draws.normal(size=(3, 50, 2)))
     ranking = json.loads(tolstoy("rank", "ranked.npz", "--similarity", "pearson", "--json"))
     assert len(ranking["models"]) == 3
     assert "tiny_vae" in tolstoy("rank", "store")
 
-    (tmp_path / "store" / "report" / "index.html").unlink()
+    report = folder / "store" / "report" / "index.html"
+    assert "<svg" in report.read_text(encoding="utf-8")
+    report.unlink()
     tolstoy("report", "store")
-    page = (tmp_path / "store" / "report" / "index.html").read_text(encoding="utf-8")
+    page = report.read_text(encoding="utf-8")
     cited = tolstoy("cite", "store")
     for title in ("TinyVAE", "Largest correlation", "Pearson", "Squares"):
         assert title in page, title

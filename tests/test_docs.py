@@ -46,27 +46,24 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-
-
-@each_page
-def test_commands_are_accepted(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_are_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    for text in blocks(page, "", "sh"):
-        for command in commands(text):
-            check_command(command)
-        assert set(re.findall(r"^make ([\w-]+)", text, re.M)) <= TARGETS
+    for page in PAGES:
+        for text in blocks(page, "", "sh"):
+            for command in commands(text):
+                check_command(command)
+            assert set(re.findall(r"^make ([\w-]+)", text, re.M)) <= TARGETS
 
 
-@each_page
-def test_commands_in_sentences_exist(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_in_sentences_exist(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    for text in spans(page):
-        if text.startswith("make "):
-            assert text.split()[1] in TARGETS, text
-        elif text.startswith("tolstoy "):
-            with suppress(MissingArgumentError):  # the sentence names the command, not a call
-                check_command(text.split())
+    for page in PAGES:
+        for text in spans(page):
+            if text.startswith("make "):
+                assert text.split()[1] in TARGETS, text
+            elif text.startswith("tolstoy "):
+                with suppress(MissingArgumentError):  # the sentence names the command, not a call
+                    check_command(text.split())
 
 
 def test_commands_are_found() -> None:
@@ -75,43 +72,47 @@ def test_commands_are_found() -> None:
         assert sum(len(list(commands(text))) for text in blocks(ROOT / name, "")) >= least
 
 
-@each_page
-def test_yaml_is_read_as_a_study(page: Path) -> None:
-    for text in blocks(page, "yaml"):
-        settings: dict[str, Any] = {"name": "n", "data": ["dsprites"], "methods": {"beta_vae": [1]}}
-        keys = re.findall(r"^(\w+):", text, re.M)
-        assert len(keys) == len(set(keys)), "a key stands there twice, and the first is ignored"
-        parse_study(settings | yaml.safe_load(text))
+def test_yaml_is_read_as_a_study() -> None:
+    for page in PAGES:
+        for text in blocks(page, "yaml"):
+            settings: dict[str, Any] = {
+                "name": "n",
+                "data": ["dsprites"],
+                "methods": {"beta_vae": [1]},
+            }
+            keys = re.findall(r"^(\w+):", text, re.M)
+            assert len(keys) == len(set(keys)), "a key stands there twice, and the first is ignored"
+            parse_study(settings | yaml.safe_load(text))
 
 
-@each_page
-def test_python_is_python(page: Path) -> None:
-    for text in blocks(page, "python"):
-        ast.parse(text)
+def test_python_is_python() -> None:
+    for page in PAGES:
+        for text in blocks(page, "python"):
+            ast.parse(text)
 
 
-@each_page
-def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)\s]+)\)", BLOCK.sub("", read(page))):
-        if "://" in target:
-            continue
-        path, _, anchor = target.partition("#")
-        file = page.parent / path if path else page
-        assert file.exists(), target
-        assert not anchor or anchor in anchors(file), target
+def test_links_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)\s]+)\)", BLOCK.sub("", read(page))):
+            if "://" in target:
+                continue
+            path, _, anchor = target.partition("#")
+            file = page.parent / path if path else page
+            assert file.exists(), target
+            assert not anchor or anchor in anchors(file), target
 
 
-@each_page
-def test_files_that_are_named_exist(page: Path) -> None:
+def test_files_that_are_named_exist() -> None:
     """Capitals stand for a name: models/NAME.py is any file there."""
-    for text in spans(page):
-        top = text.partition("/")[0]
-        if " " in text or not (top in IN_THIS_TREE if "/" in text else text.endswith(SUFFIXES)):
-            continue
-        if re.match(r"models/(ID|\w{16})\b", text):  # of a store, not of this tree
-            continue
-        pattern = re.sub(r"\b[A-Z][A-Z_]+\b", "*", text)
-        assert any(ROOT.glob(pattern)) or any(page.parent.glob(pattern)), text
+    for page in PAGES:
+        for text in spans(page):
+            top = text.partition("/")[0]
+            if " " in text or not (top in IN_THIS_TREE if "/" in text else text.endswith(SUFFIXES)):
+                continue
+            if re.match(r"models/(ID|\w{16})\b", text):  # of a store, not of this tree
+                continue
+            pattern = re.sub(r"\b[A-Z][A-Z_]+\b", "*", text)
+            assert any(ROOT.glob(pattern)) or any(page.parent.glob(pattern)), text
 
 
 def test_the_tree_and_the_way_of_a_model_name_existing_files() -> None:

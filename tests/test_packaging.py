@@ -1,4 +1,4 @@
-"""What is imported is declared, and a wheel holds all that the commands need."""
+"""What is imported is declared, and a wheel holds all files of the packages."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
-import pytest
-
-from tests.tree import PACKAGES, PYPROJECT, ROOT, TINY, changes, copy_tree, python_in, tolstoy_in
+from tests.additions import ADDITIONS
+from tests.tree import PACKAGES, PYPROJECT, ROOT, python_in
 
 PROJECT = PYPROJECT["project"]
 # What a benchmark measures where it is installed; without it, the rest is measured.
@@ -79,21 +78,6 @@ def test_the_lock_holds_what_is_declared() -> None:
     assert {*PRODUCT, *DEVELOPMENT} <= {normal(line.partition("==")[0]) for line in lines}
 
 
-@pytest.fixture(scope="module")
-def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return copy_tree(tmp_path_factory.mktemp("sources"))
-
-
-@pytest.fixture(scope="module")
-def wheel(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
-    folder = tmp_path_factory.mktemp("wheel")
-    (sources / "infra" / "deploy" / "secret.env").write_text("PASSWORD=secret")
-    offline = ["--no-deps", "--no-build-isolation", "--quiet", "--disable-pip-version-check"]
-    python_in(sources, sources, "-m", "pip", "wheel", *offline, "--wheel-dir", str(folder), ".")
-    (built,) = folder.iterdir()
-    return zipfile.ZipFile(built)
-
-
 def test_a_wheel_holds_all_files_of_the_packages_and_nothing_else(wheel: zipfile.ZipFile) -> None:
     files = {
         str(file.relative_to(ROOT))
@@ -101,6 +85,7 @@ def test_a_wheel_holds_all_files_of_the_packages_and_nothing_else(wheel: zipfile
         for file in (ROOT / name).rglob("*")
         if file.is_file() and "__pycache__" not in file.parts and file.suffix != ".env"
     }
+    files |= {addition.file for addition in ADDITIONS}
     assert {name for name in wheel.namelist() if ".dist-info/" not in name} == files
 
 
@@ -112,19 +97,3 @@ def test_an_editable_install_is_one_line_the_checkout_itself(sources: Path) -> N
         (path,) = (name for name in files.namelist() if ".dist-info/" not in name)
         assert path.endswith(".pth")
         assert files.read(path).decode().split() == [str(sources)]
-
-
-def test_a_study_runs_from_a_wheel(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
-    installed, folder = tmp_path / "installed", tmp_path / "elsewhere"
-    wheel.extractall(installed)
-    folder.mkdir()
-    where = python_in(installed, folder, "-c", "import flows, tasks.study as s; print(s.__path__)")
-    assert str(installed) in where
-    study = ["methods={beta_vae: [1]}", "metrics.names=[mig]", "udr.similarities=[spearman]"]
-    tolstoy_in(installed, folder, "run", "smoke", *changes(*TINY, *study), "--store", "store")
-    page = folder / "store" / "report" / "index.html"
-    assert "<svg" in page.read_text(encoding="utf-8")
-    page.unlink()
-    tolstoy_in(installed, folder, "report", "store")
-    assert page.is_file()
-    assert "12,600" in tolstoy_in(installed, folder, "plan", "locatello-2019")

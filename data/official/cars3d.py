@@ -101,8 +101,8 @@ def car(content: bytes, origin: Path) -> Pixels:
     with reading(origin):
         arrays = {name: (shape, kind) for name, shape, kind in whosmat(io.BytesIO(content))}
         if arrays.get("im") != (MAT_SHAPE, "uint8"):
-            found = arrays.get("im", f"the keys {', '.join(arrays)}")
-            raise WrongInput(str(origin), found, f"the key im, uint8 {MAT_SHAPE}")
+            array_or_keys = arrays.get("im", f"the keys {', '.join(arrays)}")
+            raise WrongInput(str(origin), array_or_keys, f"the key im, uint8 {MAT_SHAPE}")
         image = loadmat(io.BytesIO(content), variable_names=["im"])["im"]
         pictures = np.ascontiguousarray(image.transpose(4, 3, 0, 1, 2))
         small = shrunk(pictures.reshape(-1, *pictures.shape[2:]))

@@ -202,8 +202,8 @@ def export(
     if not out and not sheet:
         raise WrongInput("data export", "nothing to write", "--out FILE.npz or --sheet FILE.png")
     if out and all_ == (rows is not None):
-        found = "--rows and --all" if all_ else "no rows"
-        raise WrongInput("data export --out", found, "--rows ROWS.npy or --all")
+        options = "--rows and --all" if all_ else "no rows"
+        raise WrongInput("data export --out", options, "--rows ROWS.npy or --all")
     from tasks.export import contact_sheet, read_rows, write_images
     from tasks.streams import stream
 

@@ -101,7 +101,10 @@ def _as_text(
             f"{len(cells):,} = {len(study.data)} data sets × {strengths} strengths of "
             f"{len(study.methods)} methods",
         ),
-        ("data", ", ".join(f"{one.name} ({one.source or 'missing'})" for one in study.data)),
+        (
+            "data",
+            ", ".join(f"{choice.name} ({choice.source or 'missing'})" for choice in study.data),
+        ),
         ("models", f"{models:,} = {len(cells):,} cells × {len(study.seed_list)} seeds"),
         ("model-steps", f"{models * steps:,}, {steps:,} for each model"),
         ("done", ", ".join(done) or "nothing yet"),
@@ -120,7 +123,7 @@ def _as_text(
 
 def estimate(study: Study, cells: Sequence[CellState], renew: bool = False) -> Estimate:
     """Core-hours of the models that are left, measuring what has not been measured here."""
-    data_sets = {one.name: describe(one) for one in study.data}
+    data_sets = {choice.name: describe(choice) for choice in study.data}
     images = {name: _images_per_model(study, known) for name, known in data_sets.items()}
 
     def network(method: str, data_set: str) -> str:

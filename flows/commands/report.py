@@ -34,8 +34,8 @@ def renewed_report(study: Study, store: Store) -> str:
     """Write the report if the tables have changed since; returns its path."""
     parts = [store.listing("tables", name) for name in store.names("tables")]
     made_from = hashlib.sha256(f"{study.model_dump_json()} {parts}".encode()).hexdigest()
-    there = store.exists(*MADE_FROM) and store.exists("report", "index.html")
-    if there and store.read_json(*MADE_FROM) == made_from:
+    has_report = store.exists(*MADE_FROM) and store.exists("report", "index.html")
+    if has_report and store.read_json(*MADE_FROM) == made_from:
         return store.address("report", "index.html")
     from tasks.report.page import write_report
 

@@ -182,14 +182,14 @@ def _medians(head: list[str], rows: list[list[object]], report: str, width: int)
     """The rankings and the study's six metrics first, and of all as many as fit."""
     order = headlines_first(head, FIXED)
     head, rows = [head[i] for i in order], [[row[i] for i in order] for row in rows]
-    shown = rows[:CELLS_SHOWN]
-    count = fitting(head, shown, width)
-    text = table(head[:count], [row[:count] for row in shown])
+    first_rows = rows[:CELLS_SHOWN]
+    count = fitting(head, first_rows, width)
+    text = table(head[:count], [row[:count] for row in first_rows])
     left_out = []
     if count < len(head):
         left_out.append(f"{len(head) - count} more columns")
-    if len(rows) > len(shown):
-        left_out.append(f"{len(rows) - len(shown)} more cells")
+    if len(rows) > len(first_rows):
+        left_out.append(f"{len(rows) - len(first_rows)} more cells")
     return text + (f"\nand {' and '.join(left_out)}: {report}, or --json" if left_out else "")
 
 

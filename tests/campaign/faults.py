@@ -63,8 +63,8 @@ def poison_model(stage: Stage, chance: random.Random) -> Iterator[str]:
     killed, model, status = False, "", ("", "")
     while status[0] != "failed":
         if status[0] or not model:  # it was trained before anybody could strike
-            found = _trainers(stage)
-            model = chance.choice(sorted(found)) if found else ""
+            trainers = _trainers(stage)
+            model = chance.choice(sorted(trainers)) if trainers else ""
         if pid := _trainers(stage).get(model):
             send([pid])
             killed = True
@@ -95,7 +95,7 @@ def head_killed(stage: Stage, chance: random.Random) -> Iterator[str]:
 
 
 def driver_signalled(number: int, stage: Stage, chance: random.Random) -> Iterator[str]:
-    """At any moment, also while it starts."""
+    """The driver gets a signal at any moment, also while it starts."""
     driver = yield from _driver(stage)
     yield from _waits(chance.uniform(0, 25))
     if driver.code is not None:
@@ -108,7 +108,7 @@ def driver_signalled(number: int, stage: Stage, chance: random.Random) -> Iterat
 
 
 def driver_paused(stage: Stage, chance: random.Random) -> Iterator[str]:
-    """As a machine that sleeps does."""
+    """The driver is stopped for a while, as on a machine that is suspended."""
     driver = yield from _driver_at_work(stage)
     send([driver.pid], signal.SIGSTOP)
     yield STRUCK
@@ -136,7 +136,7 @@ def database_killed(stage: Stage, chance: random.Random) -> Iterator[str]:
 
 
 def power_cut(stage: Stage, chance: random.Random) -> Iterator[str]:
-    """Driver, cluster, server and database in one moment."""
+    """Driver, cluster, server and database are killed in one moment."""
     driver = yield from _driver_at_work(stage)
     send([driver.pid])
     stage.cluster.kill()
@@ -169,7 +169,7 @@ def disk_read_only(stage: Stage, chance: random.Random) -> Iterator[str]:
 
 
 def second_driver(stage: Stage, chance: random.Random) -> Iterator[str]:
-    """Refused in a line that names the first, as long as that one is there."""
+    """A second driver is refused in a line that names the first, as long as that one runs."""
     first = yield from _driver_at_work(stage)
     before, second = stage.disturbed, stage.start_driver()
     yield STRUCK
@@ -233,19 +233,19 @@ ALONE = (  # not beside each other: each takes away, or holds up, what another o
 
 def left_out(stage: Stage) -> dict[str, str]:
     """Faults that cannot be made here, and why."""
-    found = {}
+    reasons = {}
     if not stage.disk.mounted:
-        found |= dict.fromkeys(("disk full", "disk read-only"), "mounting is not allowed here")
+        reasons |= dict.fromkeys(("disk full", "disk read-only"), "mounting is not allowed here")
     if not stage.clock.there:
-        found["clock jumps"] = "no C compiler"
-    return found
+        reasons["clock jumps"] = "no C compiler"
+    return reasons
 
 
 # moments --------------------------------------------------------------------------------------
 
 
 def _worker(stage: Stage, chance: random.Random, *kinds: str) -> Generator[str, None, int]:
-    """A worker that does such a thing, some moments after it was seen doing so."""
+    """A worker that runs such a task, some moments after it was seen doing so."""
     while True:
         if stage.workers(*kinds):
             yield from _waits(chance.uniform(0, 0.3 if kinds == ("compare",) else 3))
@@ -281,7 +281,7 @@ def _for(seconds: float) -> Iterator[str]:
 
 
 def _meanwhile(action: Callable[[], None]) -> Iterator[str]:
-    """What takes long, while the other faults go on."""
+    """Run what takes long in a thread, while the other faults continue."""
     with ThreadPoolExecutor(1) as pool:
         done = pool.submit(action)
         while not done.done():
@@ -299,10 +299,10 @@ def _until(done: Callable[[], bool], seconds: float, otherwise: str) -> Iterator
 
 def _trainers(stage: Stage) -> dict[str, int]:
     """Models under way and who trains them, by the last line of their logs with a pid."""
-    found, workers = {}, stage.workers("train")
+    pid_of, workers = {}, stage.workers("train")
     for log in stage.store.glob("models/*/log.txt"):
         with suppress(FileNotFoundError):
             pids = re.findall(r"^\S+ \S+ (\d+): ", log.read_text(), re.MULTILINE)
             if pids and int(pids[-1]) in workers:
-                found[log.parent.name] = int(pids[-1])
-    return found
+                pid_of[log.parent.name] = int(pids[-1])
+    return pid_of

@@ -23,15 +23,15 @@ UNDER_WAY = ["RUNNING", "CANCELLING"]
 
 def programs() -> Path | None:
     """Where PostgreSQL's programs are, the newest version's; Debian has them off the PATH."""
-    versions = sorted(DEBIAN.glob("*/bin/initdb"), key=lambda found: float(found.parts[-3]))
+    versions = sorted(DEBIAN.glob("*/bin/initdb"), key=lambda program: float(program.parts[-3]))
     return versions[-1].parent if versions else None
 
 
 class Postgres:
     def __init__(self, folder: Path) -> None:
-        found = programs()
-        assert found
-        self.programs, self.data, self.port = found, folder / "postgres", free_port()
+        folder_of_programs = programs()
+        assert folder_of_programs
+        self.programs, self.data, self.port = folder_of_programs, folder / "postgres", free_port()
         self.data.mkdir(mode=0o700)
         if os.geteuid() == 0:  # PostgreSQL refuses to be root
             shutil.chown(self.data, "postgres", "postgres")
@@ -51,7 +51,7 @@ class Postgres:
         )
 
     def stop(self) -> None:
-        """As a crash: nothing is written down any more."""
+        """End PostgreSQL as a crash does: nothing more is written."""
         with suppress(subprocess.CalledProcessError):  # it is not running
             self._call("pg_ctl", "stop", "-m", "immediate", "-D", str(self.data))
 
@@ -94,7 +94,7 @@ class PrefectServer:
         self.wait()
 
     def wait(self) -> None:
-        """Until it answers from its database."""
+        """Wait until the server answers from its database."""
         deadline = time.monotonic() + STARTUP_SECONDS
         while True:
             try:
@@ -112,17 +112,17 @@ class PrefectServer:
 
     def under_way(self) -> list[str]:
         """Flow and task runs that Prefect shows as Running, except those of lost rounds."""
-        return [f"{one['name']} {one['state_name']}" for one in self._under_way()]
+        return [f"{run['name']} {run['state_name']}" for run in self._under_way()]
 
     def give_up(self) -> None:
-        """Say nothing of what runs now any more."""
-        self.given_up |= {one["id"] for one in self._under_way()}
+        """Leave out the runs that are Running now from later answers."""
+        self.given_up |= {run["id"] for run in self._under_way()}
 
     def _under_way(self) -> list[Any]:
         state = {"state": {"type": {"any_": UNDER_WAY}}}
         flows = self.ask("flow_runs/filter", {"flow_runs": state})
         tasks = self.ask("task_runs/filter", {"task_runs": state})
-        return [one for one in [*flows, *tasks] if one["id"] not in self.given_up]
+        return [run for run in [*flows, *tasks] if run["id"] not in self.given_up]
 
     def ask(self, what: str, filters: dict[str, Any]) -> Any:
         request = urllib.request.Request(

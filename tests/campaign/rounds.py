@@ -38,7 +38,7 @@ class Round:
             stage.tries = 3
 
     def play(self) -> None:
-        """Raises Lost if it does not come to its end."""
+        """Run the study until it is done; raises Lost if it does not get there."""
         stage = self.stage
         deadline = time.monotonic() + ROUND_SECONDS
         driver = stage.driver = stage.start_driver()
@@ -102,23 +102,23 @@ def judge(stage: Stage, undisturbed: dict[str, Any], gave_up: bool) -> None:
     ids = store.read("models")["model_id"].to_pylist()
     if len(ids) != len(set(ids)):
         raise Lost("a model twice")
-    found = contents(stage.store)
+    rows_of = contents(stage.store)
     for name, rows in undisturbed.items():
         same = near if gave_up and name in ("pairs", "ranks") else operator.eq
-        if not same(found[name], rows):
-            raise Lost(f"{name}: {len(found[name])} rows differ from the {len(rows)} undisturbed")
-    left = [str(path.relative_to(stage.store)) for path in _litter(stage.store)]
-    if left:
-        raise Lost(f"left behind: {left}")
+        if not same(rows_of[name], rows):
+            raise Lost(f"{name}: {len(rows_of[name])} rows differ from the {len(rows)} undisturbed")
+    litter = [str(path.relative_to(stage.store)) for path in _litter(stage.store)]
+    if litter:
+        raise Lost(f"left behind: {litter}")
     within(60, lambda: stage.workers("train", "score", "compare"), "workers that still run")
     within(60, stage.server.under_way, "still Running in Prefect")
 
 
-def near(found: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> bool:
+def near(rows: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> bool:
     """Whether these are the same rows, their numbers up to rounding."""
-    return len(found) == len(wanted) and all(
+    return len(rows) == len(wanted) and all(
         keys == others and all(math.isclose(a, b, rel_tol=1e-5) for a, b in zip(x, y, strict=True))
-        for (keys, x), (others, y) in zip(_by_keys(found), _by_keys(wanted), strict=True)
+        for (keys, x), (others, y) in zip(_by_keys(rows), _by_keys(wanted), strict=True)
     )
 
 
@@ -139,9 +139,9 @@ def _litter(store: Path) -> list[Path]:
     return [path for pattern in patterns for path in store.rglob(pattern)]
 
 
-def within(seconds: float, left: Callable[[], Sequence[object]], what: str) -> None:
+def within(seconds: float, remaining: Callable[[], Sequence[object]], what: str) -> None:
     deadline = time.monotonic() + seconds
-    while found := left():
+    while rest := remaining():
         if time.monotonic() > deadline:
-            raise Lost(f"{what}: {list(found)[:5]}")
+            raise Lost(f"{what}: {list(rest)[:5]}")
         time.sleep(1)

@@ -68,7 +68,7 @@ class Stage:
     active_faults: int = 0  # of these, how many are not over
 
     def new_round(self, number: int) -> None:
-        """A fresh store; the rounds before are right, and their stores in the way."""
+        """A new store; those of earlier rounds, which were right, are removed."""
         for older in self.disk.folder.glob("store-*"):
             shutil.rmtree(older)
         self.store, self.tries, self.driver = self.disk.folder / f"store-{number}", 10, None
@@ -95,11 +95,11 @@ class Stage:
         return Driver(process, log)
 
     def calm_since(self, before: int) -> bool:
-        """Whether the one who asks was the only fault since."""
+        """Whether the calling fault was the only one since then."""
         return self.disturbed == before + 1 and self.active_faults <= 1
 
     def mend(self) -> None:
-        """After a round that was lost: as new."""
+        """Restart everything after a round that was lost."""
         if self.driver:
             kill_tree(self.driver.pid)
             self.driver.process.wait()

@@ -48,17 +48,17 @@ def run(stage: Stage, tally: Tally, injections: int, only: tuple[str, ...]) -> N
         number += 1
         stage.new_round(number)
         say(f"round {number}")
-        one = Round(stage, todo[:PER_ROUND], chance, say)
+        faults_round = Round(stage, todo[:PER_ROUND], chance, say)
         try:
-            one.play()
-            judge(stage, undisturbed, one.gave_up)
+            faults_round.play()
+            judge(stage, undisturbed, faults_round.gave_up)
         except Lost as error:
             say(f"  LOST: {error}")
-            tally.add(one.struck, f"round {number}: {error}")
+            tally.add(faults_round.struck, f"round {number}: {error}")
             keep(stage)
             stage.mend()
         else:
-            tally.add(one.struck)
+            tally.add(faults_round.struck)
 
 
 def deck(tally: Tally, injections: int, only: tuple[str, ...], chance: random.Random) -> list[str]:
@@ -72,7 +72,7 @@ def deck(tally: Tally, injections: int, only: tuple[str, ...], chance: random.Ra
 
 
 def keep(stage: Stage) -> None:
-    """With TOLSTOY_KEEP, the store that was lost, to be looked at."""
+    """If TOLSTOY_KEEP is set, copy the lost store, so that it can be looked at."""
     if os.environ.get("TOLSTOY_KEEP"):
         shutil.copytree(stage.store, stage.folder / f"lost-{stage.store.name}", dirs_exist_ok=True)
 

@@ -1,4 +1,4 @@
-"""The campaign's own judgement: what it calls the same, and what it counts."""
+"""What the campaign accepts as the same rows, and how it counts faults."""
 
 from __future__ import annotations
 

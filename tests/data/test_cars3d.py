@@ -65,7 +65,7 @@ def few_cars(count: int) -> str:
 @real
 @pytest.mark.parametrize("prefix", ["", "./"])
 def test_the_archive_gives_the_same(tmp_path, prefix):
-    """Members come in any order; other ones are passed over."""
+    """Members may come in any order; other members are skipped."""
     first, second, third = sorted(CARS.glob("*.mat"))[:3]
     with tarfile.open(tmp_path / "cars.tar.gz", "w:gz", compresslevel=1) as archive:
         for path in (third, first):
@@ -81,7 +81,7 @@ def test_the_archive_gives_the_same(tmp_path, prefix):
 
 
 @real
-def test_other_cars_are_not_believed(tmp_path):
+def test_other_cars_are_refused(tmp_path):
     one, two = sorted(CARS.glob("*.mat"))[:2]
     shutil.copy(one, tmp_path / two.name)
     shutil.copy(two, tmp_path / one.name)
@@ -101,7 +101,7 @@ def test_a_part_of_the_folder_is_refused(tmp_path):
     assert all(file.suffix == ".lock" for file in cache.rglob("*.*"))
 
 
-def test_without_the_file_the_ways_out_are_named(tmp_path):
+def test_without_the_file_the_error_names_what_to_do(tmp_path):
     with pytest.raises(WrongInput, match=r"tolstoy data fetch cars3d.*look-alike"):
         cars3d.load(tmp_path)
     with pytest.raises(WrongInput, match=r"nips2015-analogy-data\.tar\.gz; or .*folder cars"):

@@ -33,7 +33,7 @@ NEED_NO_DOWNLOAD = [
 
 
 @pytest.mark.parametrize("name", data.DATA_SETS)
-def test_is_described(name):
+def test_the_data_set_has_its_description(name):
     described = data.describe(name)
     assert described.name == name
     assert described.source == data.sources(name)[0]
@@ -61,7 +61,7 @@ def test_every_published_file_has_an_address_and_a_checksum(name):
 
 
 @pytest.mark.parametrize(("name", "source"), NEED_NO_DOWNLOAD)
-def test_keeps_what_its_description_promises(name, source, cache):
+def test_a_data_set_is_as_described(name, source, cache):
     """Look-alikes are rendered once per machine: it takes half a minute."""
     place = folder() if source == "look-alike" else cache
     described, loaded = data.describe(name, source), data.load(name, source, place)

@@ -81,9 +81,9 @@ def test_refuses_factors_off_the_grid(cache):
 
 
 def test_progress_rises_to_one_and_nothing_is_printed(empty_cache, capsys):
-    told = []
-    dsprites.load(empty_cache, progress=told.append)
-    assert told == sorted(told)
-    assert told[-1] == 1
-    assert len(told) > 20
+    progress = []
+    dsprites.load(empty_cache, progress=progress.append)
+    assert progress == sorted(progress)
+    assert progress[-1] == 1
+    assert len(progress) > 20
     assert capsys.readouterr() == ("", "")

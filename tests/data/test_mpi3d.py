@@ -12,7 +12,7 @@ MODULES = (mpi3d_toy, mpi3d_realistic, mpi3d_real)
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_is_official_only(module, tmp_path):
+def test_the_data_set_has_the_official_source_only(module, tmp_path):
     name = module.DESCRIPTION.name
     assert module.__name__ == f"data.{name}"
     assert module.SOURCES == ("official",)

@@ -35,7 +35,7 @@ def scan(folder: Path, size=(352, 448), seed: int = 0) -> Path:
 def test_every_image_is_a_patch_mixed_with_a_colour_and_inverted_in_the_sprite(
     scream, factors, cache
 ):
-    """Undone step by step: of a known patch and colour nothing else is left over."""
+    """Undoing each step with the known patch and colour leaves nothing over."""
     images = scream.images(factors, np.random.default_rng(3))
     sprites = dsprites.load(cache).images(factors, np.random.default_rng(0))
     assert images.dtype == np.float32 and images.flags.c_contiguous

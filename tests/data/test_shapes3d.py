@@ -33,11 +33,11 @@ def test_official_pictures_stand_in_the_order_of_the_grid():
     floor, wall, object_, scale, shape, orientation = factors.T
     expected = ((((floor * 10 + wall) * 10 + object_) * 8 + scale) * 4 + shape) * 15 + orientation
     images = data_set.images(factors, np.random.default_rng(0))
-    shown = np.rint(images[:, :2, 0, 0] * 255)
-    assert np.array_equal(shown, np.stack([expected // 2400, expected % 240], axis=1))
+    markers = np.rint(images[:, :2, 0, 0] * 255)
+    assert np.array_equal(markers, np.stack([expected // 2400, expected % 240], axis=1))
 
 
-def test_without_the_file_the_ways_out_are_named(tmp_path):
+def test_without_the_file_the_error_names_what_to_do(tmp_path):
     with pytest.raises(WrongInput, match=r"tolstoy data fetch shapes3d.*look-alike"):
         shapes3d.load(tmp_path)
 
@@ -45,9 +45,9 @@ def test_without_the_file_the_ways_out_are_named(tmp_path):
 @pytest.fixture(scope="module")
 def look_alike():
     with tempfile.TemporaryDirectory() as folder:
-        told = []
-        data_set = shapes3d.load(Path(folder), "look-alike", told.append)
-        assert told[-1] == 1
+        progress = []
+        data_set = shapes3d.load(Path(folder), "look-alike", progress.append)
+        assert progress[-1] == 1
         shapes3d.load(Path(folder), "look-alike", lambda _: pytest.fail("it was drawn again"))
         yield data_set
 

@@ -157,7 +157,7 @@ def test_the_factors_find_the_picture(labelled):
         labelled.images(np.array([[0, 9, 0, 0]]), np.random.default_rng(0))
 
 
-def test_without_the_files_the_ways_out_are_named(tmp_path):
+def test_without_the_files_the_error_names_what_to_do(tmp_path):
     with pytest.raises(WrongInput, match=r"tolstoy data fetch smallnorb.*look-alike"):
         smallnorb.load(tmp_path)
     with pytest.raises(WrongInput, match=r"no smallnorb-5x46789x9x18x6x2x96x96-training-dat"):

@@ -24,10 +24,10 @@ TINY: dict[str, Any] = {
     "seeds": 2,
     "probe": 64,
     "training": {
-        "steps": 240,
+        "steps": 120,
         "batch_size": 8,
         "learning_rate": 0.001,
-        "log_every": 60,
+        "log_every": 30,
         "checkpoint_seconds": 0.2,
     },
     "metrics": {"names": ["mig", "factor_vae"], "points": 64, "test_points": 16, "group_size": 4},
@@ -81,13 +81,13 @@ def contents(store: Path | str) -> dict[str, Any]:
         name: hashlib.sha256(place.read_bytes("models", name, "weights.safetensors")).hexdigest()
         for name in place.names("models")
     }
-    found: dict[str, Any] = {"weights": weights}
+    rows_of: dict[str, Any] = {"weights": weights}
     for table in ("models", "curves", "representations", "pictures", "scores", "pairs", "ranks"):
         rows = place.read(table).to_pylist()
         for row in rows:
             row.pop("seconds", None)
-        found[table] = sorted(rows, key=repr)
-    return found
+        rows_of[table] = sorted(rows, key=repr)
+    return rows_of
 
 
 @pytest.fixture(scope="session")

@@ -36,7 +36,7 @@ TINY = {
 
 
 class Server:
-    """One server in a home of its own, and what its dashboard asks of it."""
+    """One server with its own home folder, and the requests of its dashboard."""
 
     def __init__(self, home: Path, *options: str) -> None:
         self.home, self.options = home, options
@@ -53,7 +53,7 @@ class Server:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Without what the caller's Prefect and Ray are told, and with an empty home."""
+        """The caller's environment without settings of Prefect and Ray, with an empty home."""
         ours = {k: v for k, v in os.environ.items() if not re.match("PREFECT_|RAY_|TOLSTOY_", k)}
         home = {"HOME": str(self.home), "PREFECT_HOME": str(self.home / "prefect")}
         return {**ours, **home, "TOLSTOY_DATA": str(folder())}
@@ -74,7 +74,7 @@ class Server:
         assert self.process.poll() is None, self.log.read_text()
 
     def end(self, how: signal.Signals = signal.SIGINT) -> int:
-        """As a terminal does it: a Ctrl-C goes to the whole group."""
+        """End the server as a terminal does: a Ctrl-C goes to the whole process group."""
         if self.process.poll() is None:
             if how == signal.SIGINT:
                 os.killpg(self.process.pid, how)
@@ -86,7 +86,7 @@ class Server:
         return [pid for pid, _ in descendants(self.process.pid)]
 
     def call(self, method: str, path: str, body: object = None) -> Any:
-        """The API's answer; of an error, its number and text.
+        """The answer of the API; for an error, its status code and text.
 
         While its SQLite file is locked it answers 503, and Prefect's own clients ask again as well.
         """
@@ -138,18 +138,18 @@ class Server:
 def free_port() -> int:
     """A port whose next one is free as well."""
     while True:
-        with socket.socket() as one, socket.socket() as next_one:
-            one.bind(("127.0.0.1", 0))
+        with socket.socket() as first, socket.socket() as second:
+            first.bind(("127.0.0.1", 0))
             try:
-                next_one.bind(("127.0.0.1", one.getsockname()[1] + 1))
+                second.bind(("127.0.0.1", first.getsockname()[1] + 1))
             except OSError:
                 continue
-            return int(one.getsockname()[1])
+            return int(first.getsockname()[1])
 
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One for all tests that do not end it."""
+    """One server for all tests that do not end it."""
     running = Server(tmp_path_factory.mktemp("server"), "--cron", "0 2 * * *", "--preset", "mini")
     yield running
     running.end()

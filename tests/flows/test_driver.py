@@ -1,4 +1,4 @@
-"""What a stage makes of what its workers return, without Ray."""
+"""How a stage handles what its workers return, without Ray."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def no_patience(**changes: Any) -> Study:
 
 
 def opened(study: Study, place: Path, does: Callable[..., object]) -> tuple[StudyRun, Any]:
-    """A run over an empty store, and workers that answer so."""
+    """A run over an empty store, and workers whose calls return what `does` returns."""
     store, workers = Store(place), Inline(does)
     run = StudyRun(study, store, survey(study, store))
     run.open(workers)  # type: ignore[arg-type]
@@ -61,8 +61,8 @@ def test_a_full_disk_stops_the_run_and_no_model_is_blamed(
     for stage, name in (("train", "dsprites-beta_vae-1"), ("compare", "dsprites-beta_vae")):
         with pytest.raises(WrongInput, match=RUN_AGAIN):
             getattr(run, stage)(workers, name)
-        for one in run.cells.values():  # or there is nothing to compare
-            one.status.update({model.id: "trained" for model in one.cell.models})
+        for state in run.cells.values():  # or there is nothing to compare
+            state.status.update({model.id: "trained" for model in state.cell.models})
     assert run.store.read("models").num_rows == 0
 
 
@@ -111,7 +111,7 @@ def test_a_lost_worker_is_a_failed_model(tmp_path: Path) -> None:
     assert all("the worker died" in row["reason"] for row in rows)
 
 
-def test_the_last_words_of_a_worker_are_the_reason(tmp_path: Path) -> None:
+def test_the_last_log_line_of_a_dead_worker_is_the_reason(tmp_path: Path) -> None:
     def train(uri: str, study: Study, model: Model) -> str:
         model_log(Store(uri), model.id).end("not done within 5 minutes", "here")
         raise FromAWorker(OSError("gone"))
@@ -140,7 +140,7 @@ def test_a_model_that_was_done_when_its_worker_died_is_not_given_up(tmp_path: Pa
         ({"metrics": {"memory_per_model": 9}}, "metrics.memory_per_model: found 9.0; .* at most 8"),
     ],
 )
-def test_what_this_machine_has_not_is_told_at_once(
+def test_resources_that_this_machine_lacks_are_refused_at_once(
     tmp_path: Path, changes: dict[str, Any], field: str
 ) -> None:
     study = no_patience(**changes)
@@ -184,7 +184,7 @@ def test_what_is_trained_is_scored_beside_and_what_failed_is_not(tmp_path: Path)
         ("cells", [(1, 0), (1, 1), (4, 0), (4, 1), (10, 0), (10, 1)]),
     ],
 )
-def test_the_whole_grid_shows_early(
+def test_models_are_ordered_as_the_spec_asks(
     tmp_path: Path, order: str, expected: list[tuple[float, int]]
 ) -> None:
     study = no_patience(running={"order": order})
@@ -229,16 +229,16 @@ class Others:
         self.released: list[str] = []
 
     def claim(self, name: str) -> bool:
-        self.names[name] = left = self.names.get(name, 0) - 1
-        if left < 0:
+        self.names[name] = rounds = self.names.get(name, 0) - 1
+        if rounds < 0:
             self.mine.append(name)
-        return left < 0
+        return rounds < 0
 
     def release(self, name: str) -> None:
         self.released.append(name)
 
 
-def test_what_another_driver_does_is_left_to_it(
+def test_work_that_another_driver_has_claimed_is_left_to_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("flows.driver.CLAIM_SECONDS", 0.01)
@@ -266,7 +266,7 @@ def test_what_another_driver_does_is_left_to_it(
     assert others.mine[-1] == others.released[-1] == "merge-dsprites-beta_vae-1"
 
 
-def test_a_claim_that_finds_no_room_keeps_nobody_waiting_for_ever(
+def test_a_claim_on_a_full_disk_is_an_error_and_no_endless_wait(
     tmp_path: Path,
 ) -> None:
     study, store = no_patience(), Store(tmp_path)
@@ -281,7 +281,7 @@ def test_a_claim_that_finds_no_room_keeps_nobody_waiting_for_ever(
     run = StudyRun(study, store, survey(study, store), lock)  # type: ignore[arg-type]
     model = run.cells["dsprites-beta_vae-1"].cell.models[0]
     lock.names[f"models-{model.id}"] = 1
-    told = run._decide("models")("", study, model)
-    assert isinstance(told, OSError), "which is waited for as if its worker had said so"
+    decision = run._decide("models")("", study, model)
+    assert isinstance(decision, OSError), "which is waited for as if its worker had said so"
     with pytest.raises(WrongInput, match="Read-only"), run._claimed("merge-y"):
         raise AssertionError("merged without a claim")

@@ -1,4 +1,4 @@
-"""What Prefect is told of a study's run."""
+"""What Prefect receives about the run of a study."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tasks.study.survey import survey
 from tests.flows.trained import made_up
 
 
-def test_a_key_in_a_stores_uri_is_not_told_to_prefect() -> None:
+def test_a_key_in_a_stores_uri_is_not_sent_to_prefect() -> None:
     store = Store("s3://KEY:SECRET@bucket/x?scheme=http&endpoint_override=127.0.0.1:1")
     assert "SECRET" in store.uri
     study = parse_study({"name": "n", "data": ["dsprites"], "methods": {"beta_vae": [1]}})
-    given = {"study": study, "store": store, "holder": DriverLock(store, 1.0, print)}
-    told = json.dumps(study_flow.serialize_parameters(given))
-    assert "dsprites" in told
-    assert "KEY" not in told and "SECRET" not in told
+    parameters = {"study": study, "store": store, "holder": DriverLock(store, 1.0, print)}
+    sent = json.dumps(study_flow.serialize_parameters(parameters))
+    assert "dsprites" in sent
+    assert "KEY" not in sent and "SECRET" not in sent
 
 
 @pytest.mark.parametrize("took_over", [False, True])

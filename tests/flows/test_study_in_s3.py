@@ -55,9 +55,9 @@ def test_a_study_in_an_object_store_is_the_same_as_in_a_folder(
     done = tolstoy("run", spec, "--store", uri, "--workers", 2)
     assert done.returncode == 0, done.stderr
     assert f"{uri}/report/index.html" in done.stdout
-    ours, theirs = contents(uri), contents(undisturbed)
-    for name in theirs:
-        assert ours[name] == theirs[name], name
+    in_s3, in_folder = contents(uri), contents(undisturbed)
+    for name in in_folder:
+        assert in_s3[name] == in_folder[name], name
     for name in store.names("models"):
         assert not store.exists("models", name, "checkpoint.pt")
     assert b"</html>" in store.read_bytes("report", "index.html")[-100:]
@@ -72,7 +72,7 @@ def test_a_study_in_an_object_store_is_the_same_as_in_a_folder(
     folder = tolstoy("rank", undisturbed, "--json")
     assert json.loads(ranked.stdout)["data"] == json.loads(folder.stdout)["data"]
     model = store.read("models")["model_id"][0].as_py()
-    shown = tolstoy("show", model, "--store", uri, "--out", tmp_path / "shown")
-    assert shown.returncode == 0 and (tmp_path / "shown" / "traversal.png").exists(), shown.stderr
+    show = tolstoy("show", model, "--store", uri, "--out", tmp_path / "shown")
+    assert show.returncode == 0 and (tmp_path / "shown" / "traversal.png").exists(), show.stderr
     written = tolstoy("report", uri)
     assert written.returncode == 0 and f"{uri}/report/index.html" in written.stdout

@@ -1,4 +1,4 @@
-"""Two runs on one store: the second is refused, or helps; nothing is done twice."""
+"""Two runs on one store: the second is refused, or shares the work; no work is done twice."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def wait_for_driver(store: Path) -> None:
 
 
 def trainings(store: Path) -> Counter[str]:
-    """How often each model was begun or gone on with."""
+    """How often the training of each model was begun or continued."""
     logs = {log.parent.name: log.read_text() for log in store.glob("models/*/log.txt")}
     return Counter({model: text.count("training from step") for model, text in logs.items()})
 
 
 @pytest.mark.slow
-def test_the_second_is_refused_and_one_that_joins_shares_the_work(
+def test_a_second_driver_is_refused_and_one_that_joins_shares_the_work(
     spec: Path, undisturbed: Path, tmp_path: Path
 ) -> None:
     store = tmp_path / "store"
@@ -55,14 +55,14 @@ def test_the_second_is_refused_and_one_that_joins_shares_the_work(
 
 
 def assert_same(store: Path, undisturbed: Path) -> None:
-    ours, theirs = contents(store), contents(undisturbed)
-    for name in theirs:
-        assert ours[name] == theirs[name], name
+    actual, expected = contents(store), contents(undisturbed)
+    for name in expected:
+        assert actual[name] == expected[name], name
     assert Store(store).names("drivers") == Store(store).names("claims") == []
 
 
 @pytest.mark.slow
-def test_one_that_joined_finishes_what_a_killed_one_had_begun(
+def test_a_driver_that_joined_finishes_the_work_of_a_killed_driver(
     spec: Path, undisturbed: Path, tmp_path: Path
 ) -> None:
     store = tmp_path / "store"
@@ -78,7 +78,7 @@ def test_one_that_joined_finishes_what_a_killed_one_had_begun(
 
 
 @pytest.mark.slow
-def test_a_run_that_was_taken_for_dead_ends_with_a_line(spec: Path, tmp_path: Path) -> None:
+def test_a_run_whose_record_was_removed_ends_with_one_line(spec: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     process = start("run", spec, "--set", "training.steps=100000", "--store", store)
     wait_for_training(process, store)
@@ -116,7 +116,7 @@ def test_a_refused_run_changes_nothing(tmp_path: Path) -> None:
 def test_drivers_that_share_a_store_agree_on_the_work(
     tmp_path: Path, change: dict[str, object], named: str
 ) -> None:
-    """Or each would put its own rankings in the place of the other's."""
+    """Otherwise each would replace the rankings of the other by its own."""
     study, store = made_up(tmp_path / "held")
     written = store.read_bytes("study.json")
     other = study.model_copy(update=change)
@@ -130,7 +130,7 @@ def test_drivers_that_share_a_store_agree_on_the_work(
     assert len(store.names("drivers")) == 0
 
 
-def test_models_are_not_forgotten_under_another_driver(tmp_path: Path) -> None:
+def test_retry_is_refused_while_another_driver_runs(tmp_path: Path) -> None:
     study, store = made_up(tmp_path / "held")
     with (
         driver_lock(store),
@@ -140,8 +140,8 @@ def test_models_are_not_forgotten_under_another_driver(tmp_path: Path) -> None:
         pass
 
 
-def test_a_store_where_only_a_driver_has_been_is_new(tmp_path: Path) -> None:
-    """It was killed between its first record and the study's file."""
+def test_a_store_without_a_study_file_is_new(tmp_path: Path) -> None:
+    """Its driver was killed after it wrote its record and before it wrote study.json."""
     study, elsewhere = made_up(tmp_path / "elsewhere")
     store = Store(tmp_path / "store")
     store.write_bytes(b"", "claims", "models-x")
@@ -150,7 +150,7 @@ def test_a_store_where_only_a_driver_has_been_is_new(tmp_path: Path) -> None:
         assert not elsewhere.exists("drivers")
 
 
-def test_a_study_with_nothing_to_do_is_not_held(tmp_path: Path) -> None:
+def test_a_study_with_nothing_to_do_is_not_locked(tmp_path: Path) -> None:
     study, store = made_up(tmp_path / "done", udr={"similarities": []})
     train(store, models_of(study))
     with driver_lock(store), open_study(study, store, set()) as opened:

@@ -1,4 +1,4 @@
-"""A call on a worker ends in time, whatever hangs, and its log says where."""
+"""A call on a worker ends in time, whatever hangs, and its log shows where it hung."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ else:
 
 @pytest.mark.parametrize("what", ["train", "score", "compare"])
 @pytest.mark.parametrize("where", ["import", "call"])
-def test_what_hangs_ends_and_leaves_its_last_words(tmp_path: Path, where: str, what: str) -> None:
+def test_a_call_that_hangs_ends_and_its_stack_is_in_the_log(
+    tmp_path: Path, where: str, what: str
+) -> None:
     command = [sys.executable, "-c", HANGS, str(tmp_path), where, what]
     done = subprocess.run(command, timeout=60)
     store = Store(tmp_path)
@@ -59,7 +61,7 @@ def test_what_hangs_ends_and_leaves_its_last_words(tmp_path: Path, where: str, w
     assert b"in wait" in store.read_bytes(folder, name, "log.txt")
 
 
-def test_the_last_line_of_an_older_try_is_not_that_of_one_that_fails_now(
+def test_the_last_line_of_an_earlier_attempt_is_not_the_reason_of_a_later_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = comparison_log(Store(tmp_path), "group")

@@ -54,17 +54,17 @@ class Inline:
 class InlineCalls:
     def __init__(self, of: Inline, function: Callable[..., Any]) -> None:
         self.of, self.function = of, function
-        self.left: list[tuple[Any, ...]] = []
+        self.pending: list[tuple[Any, ...]] = []
 
     def add(self, call: tuple[Any, ...], rank: tuple[int, ...] = ()) -> None:
-        self.left.append(call)
+        self.pending.append(call)
 
     def end(self) -> None:
         pass
 
     def __iter__(self) -> Iterator[tuple[tuple[Any, ...], object]]:
-        while self.left:
-            call = self.left.pop(0)
+        while self.pending:
+            call = self.pending.pop(0)
             self.of.called.append(call)
             self.of.functions.append(self.function.__name__)
             try:

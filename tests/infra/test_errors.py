@@ -17,7 +17,7 @@ def test_the_message_is_one_line_that_holds_field_and_what_is_accepted(field, fo
     assert message.endswith(accepted.replace("\n", " "))
 
 
-def test_wording():
+def test_messages_name_what_was_found_and_accepted():
     assert str(WrongInput("seeds", 0, "a number from 1")) == (
         "seeds: found 0; accepted: a number from 1"
     )
@@ -38,14 +38,14 @@ def test_an_error_survives_the_way_between_processes():
 
 
 @pytest.mark.parametrize(
-    ("found", "near"),
+    ("wrong_name", "near"),
     [("beta_vea", "beta_vae"), ("factorvae", "factor_vae"), ("MIG", None), (3, None)],
 )
-def test_the_nearest_name_is_suggested(found, near):
-    shown = one_of(("beta_vae", "factor_vae", "mig"), found)
-    assert shown.startswith("beta_vae, factor_vae, mig")
-    assert shown.endswith(f" (did you mean {near}?)") is (near is not None)
-    assert ("did you mean" in shown) is (near is not None)
+def test_the_nearest_name_is_suggested(wrong_name, near):
+    accepted = one_of(("beta_vae", "factor_vae", "mig"), wrong_name)
+    assert accepted.startswith("beta_vae, factor_vae, mig")
+    assert accepted.endswith(f" (did you mean {near}?)") is (near is not None)
+    assert ("did you mean" in accepted) is (near is not None)
 
 
 def test_names_may_be_a_generator():

@@ -1,4 +1,4 @@
-"""Files of a store: listed, whole, lasting, given to one of many, and places that are none."""
+"""Files of a store are whole and flushed, a name is given once, and wrong places are refused."""
 
 import errno
 import json
@@ -31,7 +31,7 @@ def link(store: Store, claim: tuple[str, str], number: int) -> bool:
 
 
 @pytest.mark.parametrize("links", [True, False])
-def test_of_many_that_want_a_name_one_gets_it(store, monkeypatch, links):
+def test_of_many_writers_of_a_name_one_succeeds(store, monkeypatch, links):
     def no_links(*_):
         raise OSError(errno.EPERM, "Operation not permitted")
 
@@ -118,7 +118,7 @@ except OSError:
 """
 
 
-def test_what_finds_no_room_leaves_nothing_half_written(store, tmp_path):
+def test_a_write_to_a_full_disk_leaves_no_partial_file(store, tmp_path):
     command = [sys.executable, "-c", FULL, store.root]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout == "full\n"
@@ -134,8 +134,8 @@ def test_a_file_uri_works_as_its_path_does(tmp_path):
     by_uri.prepare()
     by_uri.write_part("curves", "a", curve("a", [1]))
     by_path.write_part("curves", "b", curve("b", [2]))
-    for one in (by_uri, by_path):
-        assert losses(one.read("curves")) == {"a": [1], "b": [2]}
+    for store in (by_uri, by_path):
+        assert losses(store.read("curves")) == {"a": [1], "b": [2]}
     assert [p.name for p in tmp_path.iterdir()] == ["a study"]
 
 
@@ -151,7 +151,7 @@ def test_a_relative_store_stays_where_it_was(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("uri", ["nonsense://x", "file://relative"])
-def test_a_wrong_uri_is_the_users_to_mend(uri):
+def test_a_wrong_uri_is_wrong_input(uri):
     with pytest.raises(WrongInput, match="store") as raised:
         Store(uri)
     assert "\n" not in str(raised.value) and uri in str(raised.value)
@@ -183,7 +183,7 @@ def test_workers_elsewhere_find_a_store_that_was_named_from_here(
 
 
 def test_a_full_disk_is_found_before_anything_begins(store, monkeypatch):
-    """Which takes an empty file, and none with something in it."""
+    """Such a disk accepts an empty file, and none with content."""
 
     def write(data):
         if data:

@@ -1,4 +1,4 @@
-"""A file is there whole or not at all, and a command replaces no file of its user."""
+"""A file is written whole or not at all, and a command replaces no file of its user."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def test_a_file_gets_its_name_when_it_is_whole(tmp_path):
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_of_a_failed_writer_the_old_file_remains(tmp_path, error):
+def test_after_a_failed_write_the_old_file_remains(tmp_path, error):
     (tmp_path / "file").write_text("old")
     with pytest.raises(error), written_whole(tmp_path / "file", tmp_path / "part") as partial:
         partial.write_text("ha")
@@ -45,7 +45,7 @@ def test_a_new_file_replaces_nothing(tmp_path):
     assert (tmp_path / "mine").read_text() == "mine"
 
 
-def test_an_error_of_the_disk_is_one_of_the_option(tmp_path):
+def test_an_error_of_the_disk_names_the_option(tmp_path):
     with (
         pytest.raises(WrongInput, match=r"--out: found .*No such file.*a place with room"),
         writing_new(tmp_path / "no" / "file", "--out") as partial,

@@ -111,8 +111,8 @@ def test_two_writers_of_one_part_leave_one_of_the_two(store):
     for thread in both:
         thread.start()
     while any(thread.is_alive() for thread in both):
-        found = losses(store.read("curves"))
-        assert found in ({}, {"a": [1.0] * 5000}, {"a": [2.0] * 5000})
+        by_model = losses(store.read("curves"))
+        assert by_model in ({}, {"a": [1.0] * 5000}, {"a": [2.0] * 5000})
     assert losses(store.read("curves")) in ({"a": [1.0] * 5000}, {"a": [2.0] * 5000})
 
 
@@ -131,14 +131,14 @@ def test_checkpoints_and_logs(store):
 
 def test_one_driver_works_on_it_and_others_join(store):
     store.prepare()
-    with driver_lock(store, say=pytest.fail, beat_seconds=0.5) as one:
+    with driver_lock(store, say=pytest.fail, beat_seconds=0.5) as first:
         with pytest.raises(WrongInput, match="held by"), driver_lock(store, say=pytest.fail):
             pass
-        with driver_lock(store, join=True, beat_seconds=0.5, say=lambda text: None) as two:
-            assert one.claim("models-a") and not two.claim("models-a")
-            one.release("models-a")
-            assert two.claim("models-a") and not one.claim("models-a")
-        assert one.claim("models-a")
+        with driver_lock(store, join=True, beat_seconds=0.5, say=lambda text: None) as second:
+            assert first.claim("models-a") and not second.claim("models-a")
+            first.release("models-a")
+            assert second.claim("models-a") and not first.claim("models-a")
+        assert first.claim("models-a")
     assert store.names(DRIVERS) == store.names(claims.CLAIMS) == []
 
 

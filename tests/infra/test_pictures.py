@@ -17,14 +17,14 @@ def test_a_grid_survives_the_round_trip(channels):
     canvas = opened(grid_png((levels / 255).astype(np.float32), gap=1)).reshape(11, 23, channels)
     for row in range(2):
         for column in range(3):
-            found = canvas[row * 6 : row * 6 + 5, column * 8 : column * 8 + 7]
-            np.testing.assert_array_equal(found.transpose(2, 0, 1), levels[row, column])
+            tile = canvas[row * 6 : row * 6 + 5, column * 8 : column * 8 + 7]
+            np.testing.assert_array_equal(tile.transpose(2, 0, 1), levels[row, column])
     assert (canvas[5] == 255).all() and (canvas[:, 7] == 255).all()
 
 
 def test_values_outside_the_range_are_clipped():
-    shown = opened(grid_png(np.array([-1.0, 2.0], np.float32).reshape(1, 2, 1, 1, 1), gap=0))
-    assert shown.tolist() == [[0, 255]]
+    picture = opened(grid_png(np.array([-1.0, 2.0], np.float32).reshape(1, 2, 1, 1, 1), gap=0))
+    assert picture.tolist() == [[0, 255]]
 
 
 def test_a_moving_grid_has_its_frames_in_order():
@@ -35,5 +35,5 @@ def test_a_moving_grid_has_its_frames_in_order():
     assert (moving.n_frames, moving.size, moving.info["loop"]) == (3, (17, 8), 0)
     for frame, (left, right) in enumerate([(0, 0), (0, 128), (255, 255)]):
         moving.seek(frame)
-        shown = np.asarray(moving.convert("L"))
-        assert (shown[4, 4], shown[4, 13], shown[4, 8]) == (left, right, 255)
+        pixels = np.asarray(moving.convert("L"))
+        assert (pixels[4, 4], pixels[4, 13], pixels[4, 8]) == (left, right, 255)

@@ -1,4 +1,4 @@
-"""Where Prefect's servers listen. What they do is tested by what uses them."""
+"""Where Prefect's servers listen; what they do is tested where they are used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports over HTTP: those of the studies, and nothing else of the machine."""
+"""The server of reports serves the studies' reports and no other file of the machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAGE = "/mine/report/index.html"
 
 @pytest.fixture
 def studies(tmp_path: Path) -> Path:
-    """A study with a report, and much that is nobody's business."""
+    """A study with a report, and files that must not be served."""
     folder = tmp_path / "studies"
     for name in ("mine/report/index.html", "mine/study.json", "mine/report/.hidden", "top.html"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -63,7 +63,7 @@ def test_a_report_can_be_opened(port: int) -> None:
         *("/mine/report/index.html/", "/mine/report/index.html%00", "/mine%2freport/index.html/x"),
     ],
 )
-def test_nothing_else_can(port: int, path: str) -> None:
+def test_nothing_but_reports_can_be_opened(port: int, path: str) -> None:
     assert asked(port, path)[0] == 404
 
 

@@ -15,9 +15,9 @@ def test_the_page_in_docs_is_fresh():
 
 @pytest.mark.parametrize("table", TABLES)
 def test_every_column_says_what_it_is(table):
-    found = schema(table)
-    assert found.metadata[b"about"].decode().endswith(".")
-    about = [field.metadata[b"about"].decode() for field in found]
+    columns = schema(table)
+    assert columns.metadata[b"about"].decode().endswith(".")
+    about = [field.metadata[b"about"].decode() for field in columns]
     assert all(len(words) > 3 and "|" not in words for words in about)
 
 

@@ -69,7 +69,7 @@ def test_if_threads_hang_too_the_guard_ends_it(tmp_path: Path, what: str) -> Non
 
 
 @pytest.mark.parametrize("minutes", [0.005, 0.0])
-def test_what_is_done_in_time_is_not_disturbed(tmp_path: Path, minutes: float) -> None:
+def test_a_call_that_ends_in_time_is_not_disturbed(tmp_path: Path, minutes: float) -> None:
     done = run(tmp_path / "report", "is_quick", minutes)
     assert done.returncode == 0
     assert done.stdout == "done\n"

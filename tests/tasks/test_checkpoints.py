@@ -11,8 +11,8 @@ def checkpoints(tmp_path) -> Checkpoints:
     return Checkpoints(Store(tmp_path), "a")
 
 
-def again(checkpoints: Checkpoints) -> Checkpoints:
-    """As a new process sees them."""
+def reopened(checkpoints: Checkpoints) -> Checkpoints:
+    """The checkpoints as a new process sees them."""
     return Checkpoints(checkpoints.store, "a")
 
 
@@ -25,22 +25,22 @@ def damage(checkpoints: Checkpoints, name: str) -> None:
 def test_the_newest_comes_first_and_one_older_is_kept(checkpoints):
     for content in (b"1", b"2", b"3"):
         checkpoints.save(content)
-    assert list(again(checkpoints).whole()) == [b"3", b"2"]
+    assert list(reopened(checkpoints).whole()) == [b"3", b"2"]
     checkpoints.remove()
-    assert list(again(checkpoints).whole()) == []
+    assert list(reopened(checkpoints).whole()) == []
 
 
-@pytest.mark.parametrize(("damaged", "left"), [(NEWEST, [b"1"]), (BEFORE, [b"2"])])
-def test_a_damaged_one_is_passed_over_and_pushes_out_no_good_one(checkpoints, damaged, left):
+@pytest.mark.parametrize(("damaged", "readable"), [(NEWEST, [b"1"]), (BEFORE, [b"2"])])
+def test_a_damaged_checkpoint_is_skipped_and_replaces_no_good_one(checkpoints, damaged, readable):
     checkpoints.save(b"1")
     checkpoints.save(b"2")
     damage(checkpoints, damaged)
-    assert list(again(checkpoints).whole()) == left
-    again(checkpoints).save(b"3")
-    assert list(again(checkpoints).whole()) == ([b"3", *left])
+    assert list(reopened(checkpoints).whole()) == readable
+    reopened(checkpoints).save(b"3")
+    assert list(reopened(checkpoints).whole()) == ([b"3", *readable])
 
 
-def test_killed_between_the_two_names_the_one_before_stands(checkpoints, monkeypatch):
+def test_killed_between_the_two_renames_the_previous_checkpoint_remains(checkpoints, monkeypatch):
     checkpoints.save(b"1")
 
     def killed(*_):
@@ -50,12 +50,12 @@ def test_killed_between_the_two_names_the_one_before_stands(checkpoints, monkeyp
         patch.setattr(Store, "write_bytes", killed)
         with pytest.raises(KeyboardInterrupt):
             checkpoints.save(b"2")
-    assert list(again(checkpoints).whole()) == [b"1"]
-    again(checkpoints).save(b"3")
-    assert list(again(checkpoints).whole()) == [b"3", b"1"]
+    assert list(reopened(checkpoints).whole()) == [b"1"]
+    reopened(checkpoints).save(b"3")
+    assert list(reopened(checkpoints).whole()) == [b"3", b"1"]
 
 
-def test_what_is_no_checkpoint_is_not_one(checkpoints):
+def test_other_files_are_not_read_as_checkpoints(checkpoints):
     for content in (b"", b"short", bytes(100)):
         checkpoints.store.write_bytes(content, "models", "a", NEWEST)
-        assert list(again(checkpoints).whole()) == []
+        assert list(reopened(checkpoints).whole()) == []

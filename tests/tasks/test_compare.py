@@ -81,16 +81,16 @@ def store(tmp_path) -> Store:
 
 def pairs(store: Store, column: str = "udr") -> dict[tuple[str, str], float]:
     rows = store.read("pairs").to_pylist()
-    found = {(row["regressor_id"], row["model_id"]): row[column] for row in rows}
-    assert len(found) == len(rows)
-    return found
+    scores = {(row["regressor_id"], row["model_id"]): row[column] for row in rows}
+    assert len(scores) == len(rows)
+    return scores
 
 
 def ranks(store: Store, pool: str) -> dict[str, dict[str, object]]:
     rows = [row for row in store.read("ranks").to_pylist() if row["pool"] == pool]
-    found = {row["model_id"]: row for row in rows}
-    assert len(found) == len(rows)
-    return found
+    by_model = {row["model_id"]: row for row in rows}
+    assert len(by_model) == len(rows)
+    return by_model
 
 
 def times(store: Store) -> dict[str, int]:
@@ -114,15 +114,15 @@ def by_hand(regressor: Model, target: Model) -> tuple[float, float]:
 
 def test_pairs_are_the_lasso_of_every_ordered_pair(store):
     compare_models(store, MODELS)
-    found, eq2 = pairs(store), pairs(store, "udr_eq2")
-    assert found.keys() == {(a.id, b.id) for a, b in itertools.permutations(MODELS, 2)}
+    udr_of, eq2 = pairs(store), pairs(store, "udr_eq2")
+    assert udr_of.keys() == {(a.id, b.id) for a, b in itertools.permutations(MODELS, 2)}
     for regressor, target in itertools.permutations(MODELS, 2):
         udr, other = by_hand(regressor, target)
         place = (regressor.id, target.id)
-        assert found[place] == pytest.approx(udr, abs=1e-4)
+        assert udr_of[place] == pytest.approx(udr, abs=1e-4)
         assert eq2[place] == pytest.approx(other, abs=1e-4)
     gaps = [
-        abs(found[a.id, b.id] - found[b.id, a.id]) for a, b in itertools.combinations(MODELS, 2)
+        abs(udr_of[a.id, b.id] - udr_of[b.id, a.id]) for a, b in itertools.combinations(MODELS, 2)
     ]
     assert min(gaps) > 1e-4, "or direction is not tested"
 
@@ -141,11 +141,11 @@ def test_keys_are_the_targets(store):
 def test_ranks_are_medians_over_the_pool(pool, others, similarity, store):
     compare_models(store, MODELS, similarities=(similarity,))
     for column in ("udr", "udr_eq2"):
-        found = pairs(store, column)
+        udr_of = pairs(store, column)
         for model in MODELS:
             peers = peers_of(model, pool)
             row = ranks(store, pool)[model.id]
-            assert row[column] == pytest.approx(median(found[m.id, model.id] for m in peers))
+            assert row[column] == pytest.approx(median(udr_of[m.id, model.id] for m in peers))
             assert row["comparisons"] == len(peers)
             assert others is None or len(peers) == others
             assert (row["informative"], row["collapsed"], row["p"]) == (2, False, 0)
@@ -184,7 +184,7 @@ def test_the_threshold_decides_what_is_informative(store):
 
 def test_fewer_comparisons_are_a_draw_without_replacement(store):
     compare_models(store, MODELS, p=3)
-    found = pairs(store)
+    udr_of = pairs(store)
     subsets = set()
     for model in MODELS:
         row = ranks(store, "data")[model.id]
@@ -193,10 +193,10 @@ def test_fewer_comparisons_are_a_draw_without_replacement(store):
         fits = [
             names
             for names in itertools.combinations([peer.id for peer in peers], 3)
-            if median(found[name, model.id] for name in names) == row["udr"]
+            if median(udr_of[name, model.id] for name in names) == row["udr"]
         ]
         assert fits
-        subsets.add(row["udr"] == median(found[peer.id, model.id] for peer in peers))
+        subsets.add(row["udr"] == median(udr_of[peer.id, model.id] for peer in peers))
         assert ranks(store, "cell")[model.id]["comparisons"] == 1
     assert False in subsets, "some draw differs from all comparisons"
     before = store.read("ranks")
@@ -222,9 +222,11 @@ def test_the_first_seeds_of_each_cell(store):
         put(store, model)
     compare_models(store, [*added, *MODELS], seeds_per_cell=2)
     for pool in ("method", "data"):
-        found = ranks(store, pool)
-        assert found.keys() == {model.id for model in MODELS}
-        assert {row["comparisons"] for row in found.values()} == ({5} if pool == "data" else {3, 1})
+        by_model = ranks(store, pool)
+        assert by_model.keys() == {model.id for model in MODELS}
+        assert {row["comparisons"] for row in by_model.values()} == (
+            {5} if pool == "data" else {3, 1}
+        )
     cell = ranks(store, "cell")
     assert cell.keys() == {model.id for model in (*MODELS, *added)}
     assert Counter(row["comparisons"] for row in cell.values()) == {2: 6, 1: 2}
@@ -390,7 +392,7 @@ def test_models_that_did_not_train_are_left_out(store):
     assert ranks(store, "cell").keys() == {model.id for model in MODELS}
 
 
-def test_a_collapsed_model_scores_zero_and_lowers_nobody(store):
+def test_a_collapsed_model_scores_zero_and_lowers_no_other_score(store):
     compare_models(store, MODELS)
     before = {pool: ranks(store, pool) for pool in ALL["pools"]}
     collapsed = replace(FIRST, seed=5)
@@ -425,18 +427,18 @@ def test_a_cell_that_is_merged_between_listing_and_reading_is_there(store, monke
     listing = Store.parts
 
     def parts(of: Store, table: str) -> list[str]:
-        found = listing(of, table)
+        listed = listing(of, table)
         monkeypatch.undo()
         for cell in {model.cell for model in MODELS}:
             of.merge(table, cell, [model.id for model in MODELS if model.cell == cell])
-        return found
+        return listed
 
     monkeypatch.setattr(Store, "parts", parts)
     assert kl_of_trained(store, MODELS).keys() == {model.id for model in MODELS}
 
 
 @pytest.mark.parametrize("how", ["lost", "damaged", "not numbers"])
-def test_an_unreadable_representation_is_named_and_fatal_to_nobody_else(how, store):
+def test_an_unreadable_representation_is_named_and_other_models_are_compared(how, store):
     bad = MODELS[1]
     if how == "lost":
         store.remove_part("representations", bad.id)
@@ -454,7 +456,7 @@ def test_an_unreadable_representation_is_named_and_fatal_to_nobody_else(how, sto
     assert ranks(store, "data").keys() == {model.id for model in others}
 
 
-def test_what_is_compared_here_is_not_kept(store, tmp_path):
+def test_rankings_that_are_computed_here_are_not_stored(store, tmp_path):
     whole = Store(tmp_path / "whole")
     for model in MODELS:
         put(whole, model)
@@ -465,8 +467,8 @@ def test_what_is_compared_here_is_not_kept(store, tmp_path):
     beside, lost = compare_here(store, MODELS, Udr(**ALL))
     assert lost == {MODELS[5].id}
     assert times(store) == before
-    found = rankings(store, MODELS[:5], Udr(**ALL), beside)
+    tables = rankings(store, MODELS[:5], Udr(**ALL), beside)
     compare_models(whole, MODELS[:5])
-    for ours, theirs in zip(found[0].to_pylist(), whole.read("ranks").to_pylist(), strict=False):
-        assert ours["model_id"] == theirs["model_id"]
-        assert ours["udr"] == pytest.approx(theirs["udr"], abs=1e-5, nan_ok=True)
+    for ours, stored in zip(tables[0].to_pylist(), whole.read("ranks").to_pylist(), strict=False):
+        assert ours["model_id"] == stored["model_id"]
+        assert ours["udr"] == pytest.approx(stored["udr"], abs=1e-5, nan_ok=True)

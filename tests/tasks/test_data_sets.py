@@ -28,7 +28,7 @@ def own(tmp_path) -> DataChoice:
 
 
 @pytest.mark.parametrize("name", data.DATA_SETS)
-def test_without_any_file_the_ways_on_are_named(name, cache):
+def test_without_any_file_the_error_names_what_to_do(name, cache):
     free = [s for s in data.sources(name) if s not in data.published_files(name)]
     if "redrawn" in free:
         assert with_source(DataChoice(name=name), ("redrawn",)).source == "redrawn"
@@ -40,7 +40,7 @@ def test_without_any_file_the_ways_on_are_named(name, cache):
     assert str(cache) in str(error.value)
 
 
-def test_own_data_are_settled_by_their_content(own, tmp_path):
+def test_own_data_are_identified_by_their_content(own, tmp_path):
     settled = with_source(own, ())
     assert settled.source == "user" and len(settled.content) == 16
     assert with_source(settled, ()) == settled

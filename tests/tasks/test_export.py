@@ -1,4 +1,4 @@
-"""Images as a file: what was asked for, in the order asked, whole or not at all."""
+"""Exported files hold the images asked for, in that order, and are whole or absent."""
 
 import io
 from dataclasses import dataclass
@@ -37,17 +37,17 @@ def draws() -> np.random.Generator:
 @pytest.mark.parametrize("block", [7, 4096])
 def test_the_whole_grid_in_its_order(levels, draws, tmp_path, monkeypatch, block):
     monkeypatch.setattr(tasks.export, "BLOCK", block)
-    told: list[float] = []
-    assert write_images(tmp_path / "all.npz", levels, None, draws, told.append) == 30
-    with np.load(tmp_path / "all.npz", allow_pickle=False) as found:
-        assert found["images"].dtype == np.uint8
-        assert found["images"].shape == (30, 64, 64, 3)
-        assert found["images"][:, 5, 6, 1].tolist() == list(range(30))
-        assert found["factors"].tolist() == [
+    progress: list[float] = []
+    assert write_images(tmp_path / "all.npz", levels, None, draws, progress.append) == 30
+    with np.load(tmp_path / "all.npz", allow_pickle=False) as exported:
+        assert exported["images"].dtype == np.uint8
+        assert exported["images"].shape == (30, 64, 64, 3)
+        assert exported["images"][:, 5, 6, 1].tolist() == list(range(30))
+        assert exported["factors"].tolist() == [
             [a, b, c] for a in range(2) for b in range(3) for c in range(5)
         ]
-        assert found["factor_names"].tolist() == ["a", "b", "c"]
-    assert told == sorted(told) and told[-1] == 1
+        assert exported["factor_names"].tolist() == ["a", "b", "c"]
+    assert progress == sorted(progress) and progress[-1] == 1
     assert [path.name for path in tmp_path.iterdir()] == ["all.npz"]
 
 
@@ -102,9 +102,9 @@ def test_nothing_is_overwritten_and_nothing_half_written_stays(
 
 def test_a_sheet_shows_rows_or_random_images(levels, draws):
     rows = np.array([[1, 2, 4], [0, 0, 1]])
-    shown = np.asarray(Image.open(io.BytesIO(contact_sheet(levels, rows, draws))))
-    assert shown.shape == (64, 10 * 66 - 2, 3)
-    assert shown[10, 10].tolist() == [29] * 3 and shown[10, 76].tolist() == [1] * 3
-    assert shown[10, 140].tolist() == [255] * 3, "the rest is blank"
+    sheet = np.asarray(Image.open(io.BytesIO(contact_sheet(levels, rows, draws))))
+    assert sheet.shape == (64, 10 * 66 - 2, 3)
+    assert sheet[10, 10].tolist() == [29] * 3 and sheet[10, 76].tolist() == [1] * 3
+    assert sheet[10, 140].tolist() == [255] * 3, "the rest is blank"
     random = np.asarray(Image.open(io.BytesIO(contact_sheet(levels, None, draws))))
     assert random.shape == (6 * 66 - 2, 10 * 66 - 2, 3)

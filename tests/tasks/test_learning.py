@@ -1,4 +1,4 @@
-"""It learns, and each regulariser does what it claims: minutes per test, on redrawn dSprites."""
+"""Models learn, and each regulariser has its effect: minutes per test, on redrawn dSprites."""
 
 from __future__ import annotations
 
@@ -69,9 +69,11 @@ def test_a_beta_vae_finds_the_positions(tmp_path: Path) -> None:
     (row,) = store.read("models").to_pylist()
     assert row["elbo"] > -115  # measured: -95; 2,840 nats are lost before the first step
     assert row["kl"] > 3
-    (picture,) = (one for one in store.read("pictures").to_pylist() if one["kind"] != "traversal")
-    shown = np.asarray(Image.open(io.BytesIO(picture["png"]))) > 127
-    images, decoded = shown[:64], shown[66:]
+    (picture,) = (
+        png_row for png_row in store.read("pictures").to_pylist() if png_row["kind"] != "traversal"
+    )
+    pixels = np.asarray(Image.open(io.BytesIO(picture["png"]))) > 127
+    images, decoded = pixels[:64], pixels[66:]
     blank = np.arange(images.shape[1]) % 66 < 64  # between the pictures there is white
     images, decoded = images[:, blank], decoded[:, blank]
     assert (images & decoded).sum() > 0.6 * (images | decoded).sum()
@@ -86,7 +88,7 @@ def moments(model: Model, store: Store) -> tuple[np.ndarray, np.ndarray]:
 
 
 def total_correlation(covariance: np.ndarray) -> float:
-    """Of the Gaussian with this covariance."""
+    """The total correlation of the Gaussian with this covariance."""
     scale = np.sqrt(np.diag(covariance))
     return float(-0.5 * np.linalg.slogdet(covariance / np.outer(scale, scale))[1])
 
@@ -106,16 +108,16 @@ CLAIMS = {  # the covariance of what, its measure, a strong setting, and one tha
 @pytest.mark.parametrize("method", CLAIMS)
 def test_a_regulariser_lowers_what_it_punishes(method: str, tmp_path: Path) -> None:
     place, measure, strong, none = CLAIMS[method]
-    found = {}
+    measured = {}
     for strength in (strong, none):
         model = changed(MODEL, method=method, strength=strength, steps=SHORT)
         store = trained(model, tmp_path / str(strength))
-        found[strength] = measure(moments(model, store)[place])
+        measured[strength] = measure(moments(model, store)[place])
         curve = store.read("curves").to_pydict()
         assert np.isfinite(curve["loss"]).all()
         assert np.mean(curve["reconstruction"][-3:]) < 0.5 * curve["reconstruction"][1]
-    print(f"{method}: {found[strong]:.3f} at {strong:g}, {found[none]:.3f} without")
-    assert found[strong] < 0.7 * found[none]
+    print(f"{method}: {measured[strong]:.3f} at {strong:g}, {measured[none]:.3f} without")
+    assert measured[strong] < 0.7 * measured[none]
 
 
 def test_an_annealed_vae_keeps_its_kl_at_the_capacity(tmp_path: Path) -> None:

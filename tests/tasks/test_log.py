@@ -1,4 +1,4 @@
-"""What a model's log says, and what becomes of tries that leave last words."""
+"""What a model's log says, and which of its lines is the reason of a failure."""
 
 import pytest
 
@@ -10,10 +10,10 @@ from tests.tasks.test_train import MODEL, cache, in_store, log  # noqa: F401
 
 
 class Killed(BaseException):
-    """As good as a kill: nobody catches it."""
+    """An exception that no code catches, in place of a kill."""
 
 
-def test_a_model_s_log_tells_where_each_try_began(tmp_path, monkeypatch):
+def test_a_models_log_has_the_step_at_which_each_attempt_began(tmp_path, monkeypatch):
     def interrupted(self, content):
         save(self, content)
         raise Killed
@@ -32,7 +32,7 @@ def test_a_model_s_log_tells_where_each_try_began(tmp_path, monkeypatch):
     ]
 
 
-def test_a_log_that_cannot_be_written_costs_no_model(tmp_path, monkeypatch):
+def test_a_log_that_cannot_be_written_fails_no_model(tmp_path, monkeypatch):
     write = Store.write_bytes
 
     def full(self, content, *names, **settings):

@@ -1,4 +1,4 @@
-"""Anyone's codes and factors in any format, and one clear line for what is neither."""
+"""A user's codes and factors are read in any format; wrong input is refused in one line."""
 
 import h5py
 import numpy as np
@@ -92,7 +92,7 @@ def test_the_file_says_which_factors_are_continuous(ending, tmp_path):
 
 
 class Trap:
-    """Leaves a file behind when it is unpickled."""
+    """Creates a file when it is unpickled."""
 
     def __init__(self, path):
         self.path = path
@@ -150,7 +150,7 @@ def test_what_is_wrong_with_models_is_named_too(arrays, message, tmp_path):
         read_models(tmp_path / "own.npz")
 
 
-def test_nothing_in_a_file_is_run(tmp_path):
+def test_no_code_in_a_file_is_run(tmp_path):
     trap = np.array([Trap(tmp_path / "sprung")], dtype=object)
     np.savez(tmp_path / "own.npz", codes=trap, factors=FACTORS)
     with pytest.raises(WrongInput, match=r"own\.npz"):

@@ -21,7 +21,7 @@ COLLAPSED = [False, False, False, False, True]
 
 
 @pytest.mark.parametrize(
-    ("udr", "found"),
+    ("udr", "expected"),
     [
         ([0.5, 0.6, 0.4, 0.3, 0.0], [("best", 1, 2), ("worst", 3, 1)]),
         ([0.5, 0.6, 0.4, None, 0.0], [("best", 1, 2), ("worst", 2, 0)]),
@@ -30,8 +30,8 @@ COLLAPSED = [False, False, False, False, True]
         ([None, None, None, None, 0.0], []),
     ],
 )
-def test_the_nearest_partner_predicts_the_model_best_and_has_not_collapsed(udr, found):
-    assert extremes(SCORES, udr, COLLAPSED) == found
+def test_the_nearest_partner_predicts_the_model_best_and_has_not_collapsed(udr, expected):
+    assert extremes(SCORES, udr, COLLAPSED) == expected
 
 
 def test_a_permuted_copy_is_a_diagonal_of_its_informative_latents():
@@ -39,15 +39,15 @@ def test_a_permuted_copy_is_a_diagonal_of_its_informative_latents():
     model = np.stack([partner[:, 2], np.ones(300), -partner[:, 0], partner[:, 3]], axis=1)
     of_partner = np.array([True, False, True, True])
     of_model = np.array([True, False, True, True])
-    one = agreement("best", ("a", partner, of_partner), ("b", model, of_model), "lasso")
-    assert (one.partner, one.partner_latents) == ("a", [0, 2, 3])
-    assert (one.model, one.latents) == ("b", [2, 0, 3])
-    np.testing.assert_allclose(one.matrix, 0.9 * np.eye(3), atol=1e-3)
+    drawn = agreement("best", ("a", partner, of_partner), ("b", model, of_model), "lasso")
+    assert (drawn.partner, drawn.partner_latents) == ("a", [0, 2, 3])
+    assert (drawn.model, drawn.latents) == ("b", [2, 0, 3])
+    np.testing.assert_allclose(drawn.matrix, 0.9 * np.eye(3), atol=1e-3)
 
 
 def colours(path) -> set[tuple[int, ...]]:
-    shown = np.asarray(Image.open(path).convert("RGB")).reshape(-1, 3)
-    kinds, counts = np.unique(shown // 32, axis=0, return_counts=True)
+    pixels = np.asarray(Image.open(path).convert("RGB")).reshape(-1, 3)
+    kinds, counts = np.unique(pixels // 32, axis=0, return_counts=True)
     return {tuple(kind) for kind, count in zip(kinds.tolist(), counts, strict=True) if count > 40}
 
 

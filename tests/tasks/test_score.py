@@ -87,19 +87,19 @@ def in_store(folder, *names: str) -> tuple[Store, Study]:
 
 def numbers(folder, *names: str) -> dict[tuple[str, str, str | None], float]:
     rows = Store(folder).read("scores").to_pylist()
-    found = {(row["metric"], row["part"], row["factor"]): row["value"] for row in rows}
-    assert len(found) == len(rows), "a number stands twice"
-    return {key: value for key, value in found.items() if not names or key[0] in names}
+    values = {(row["metric"], row["part"], row["factor"]): row["value"] for row in rows}
+    assert len(values) == len(rows), "a number stands twice"
+    return {key: value for key, value in values.items() if not names or key[0] in names}
 
 
 def test_every_metric_has_its_rows(images_of, tmp_path):
     assert score_model(*in_store(tmp_path), MODEL) == "scored"
-    found = numbers(tmp_path)
+    values = numbers(tmp_path)
     for name in METRICS:
-        assert np.isfinite(found[name, "score", None]), name
-    assert {key[2] for key in found if key[:2] == ("mig", "gap")} == {"shape", "size", "hue"}
-    gaps = [value for key, value in found.items() if key[:2] == ("mig", "gap")]
-    assert found["mig", "score", None] == pytest.approx(np.mean(gaps))
+        assert np.isfinite(values[name, "score", None]), name
+    assert {key[2] for key in values if key[:2] == ("mig", "gap")} == {"shape", "size", "hue"}
+    gaps = [value for key, value in values.items() if key[:2] == ("mig", "gap")]
+    assert values["mig", "score", None] == pytest.approx(np.mean(gaps))
     for row in Store(tmp_path).read("scores").to_pylist():
         keys = MODEL.keys | {"protocol": METRICS[row["metric"]].protocol}
         assert {name: row[name] for name in MODEL.keys} == keys
@@ -251,10 +251,10 @@ def test_codes_that_are_the_factors_score_one(images_of, tmp_path, monkeypatch):
     perfect = ReadsFactors(shuffle=(2, 0, 1))
     monkeypatch.setattr(tasks.score, "load_model", lambda model, store: perfect)
     score_model(*in_store(tmp_path), MODEL)
-    found = numbers(tmp_path)
+    values = numbers(tmp_path)
     # A few hundred points know a little of independent factors by chance.
-    assert found["mig", "score", None] > 0.95
-    assert found["factor_vae", "score", None] == 1
+    assert values["mig", "score", None] > 0.95
+    assert values["factor_vae", "score", None] == 1
     monkeypatch.setattr(tasks.score, "load_model", lambda *_: ReadsFactors(mixing=1.0))
     score_model(*in_store(tmp_path / "mixed"), MODEL)
     assert numbers(tmp_path / "mixed")["mig", "score", None] < 0.5
@@ -366,9 +366,9 @@ def unlabelled(images_of, monkeypatch):
     """A user's own pictures, 90 of them: values in three pixels of one row of each."""
     pictures = np.random.default_rng(0).integers(0, 255, size=(90, 1, 1, 3), dtype=np.uint8)
     names = ("made_up", "user", 1, (), ())
-    found = OwnDataSet(*names, pixels=pictures, factors=np.zeros((90, 0), np.int64), pictures=90)
-    monkeypatch.setattr(tasks.score, "load", lambda choice: found)
-    return found
+    data_set = OwnDataSet(*names, pixels=pictures, factors=np.zeros((90, 0), np.int64), pictures=90)
+    monkeypatch.setattr(tasks.score, "load", lambda choice: data_set)
+    return data_set
 
 
 def test_pictures_without_factors_are_scored_by_a_reason(unlabelled, tmp_path, monkeypatch):
@@ -397,12 +397,12 @@ def test_pictures_without_factors_have_unsupervised_scores(unlabelled, tmp_path,
     assert inputs.codes.shape == (400, 4) and inputs.factors.shape == (400, 0)
     assert len(np.unique(inputs.codes, axis=0)) > 80, "all pictures are drawn"
     rows = evaluate("unsupervised", inputs, stream(MODEL.id, "unsupervised"))
-    found = numbers(tmp_path)
-    assert found == {("unsupervised", row.part, None): row.value for row in rows}
-    assert np.isfinite(list(found.values())).all() and ("unsupervised", "elbo", None) in found
+    values = numbers(tmp_path)
+    assert values == {("unsupervised", row.part, None): row.value for row in rows}
+    assert np.isfinite(list(values.values())).all() and ("unsupervised", "elbo", None) in values
     monkeypatch.setattr(tasks.score, "IMAGES_AT_ONCE", 7)
     score_model(*in_store(tmp_path / "by sevens", "unsupervised"), MODEL)
-    assert numbers(tmp_path / "by sevens") == found
+    assert numbers(tmp_path / "by sevens") == values
     wider = SETTINGS.model_copy(update={"points": 60, "names": ("unsupervised",)})
     drawn = prepare_inputs(ReadsFactors(), unlabelled, MODEL, wider)
     assert drawn.codes.shape == (60, 4), "fewer are read than there are"
@@ -430,7 +430,9 @@ def test_a_value_that_is_no_number_is_null_with_a_reason(images_of, tmp_path, mo
     assert row["value"] is None and row["reason"]
 
 
-def test_groups_that_a_table_cannot_give_cost_their_metrics_only(images_of, tmp_path, monkeypatch):
+def test_only_metrics_that_need_groups_fail_where_a_table_has_none(
+    images_of, tmp_path, monkeypatch
+):
     def cannot(self, count, size, stream):
         raise WrongInput("data.factors", "no two such rows", "a table with them")
 
@@ -451,8 +453,8 @@ def test_interventions_are_the_same_points_under_every_value(images_of, monkeypa
         size = images_of.factor_sizes[factor]
         assert codes.shape == (size, 100, 4)
         assert (codes[..., factor] == np.arange(size)[:, None]).all()
-        kept = np.delete(codes, factor, axis=2)
-        assert (kept == kept[:1]).all() and len(np.unique(kept[0], axis=0)) > 5
+        rest = np.delete(codes, factor, axis=2)
+        assert (rest == rest[:1]).all() and len(np.unique(rest[0], axis=0)) > 5
     few = FewPictures()
     once = prepare_inputs(ReadsFactors(), few, MODEL, settings)
     assert sum(few.asked) == 60
@@ -472,12 +474,12 @@ def test_a_perfect_encoder_is_fair(images_of, tmp_path, monkeypatch):
     assert numbers(tmp_path / "mixed")["fairness", "score", None] > 0
     monkeypatch.setattr(tasks.score, "load_model", lambda *_: ReadsFactors(shuffle=(2, 0, 1)))
     score_model(*in_store(tmp_path / "perfect", "fairness"), MODEL)
-    found = numbers(tmp_path / "perfect")
-    assert set(found.values()) == {0}
-    assert ("fairness", "mean_variation target 0", "hue") in found
+    values = numbers(tmp_path / "perfect")
+    assert set(values.values()) == {0}
+    assert ("fairness", "mean_variation target 0", "hue") in values
 
 
-def test_interventions_that_a_table_cannot_give_cost_their_metric_only(
+def test_only_the_metric_that_needs_interventions_fails_where_a_table_has_none(
     images_of, tmp_path, monkeypatch
 ):
     def cannot(self, count, stream):
@@ -495,6 +497,6 @@ def test_trees_are_of_the_kind_that_is_set_and_seeded_by_the_model():
     wanted = SETTINGS.model_copy(update={"names": ("dci",), "trees": "sklearn"})
     other = replace(MODEL, seed=1)
     inputs = [prepare_inputs(vae, images_of, model, wanted) for model in (MODEL, MODEL, other)]
-    assert {one.trees for one in inputs} == {"sklearn"}
+    assert {prepared.trees for prepared in inputs} == {"sklearn"}
     assert inputs[0].tree_seed == inputs[1].tree_seed != inputs[2].tree_seed
     assert prepare_inputs(vae, images_of, MODEL, SETTINGS).trees == "presorted"

@@ -20,7 +20,7 @@ def test_other_names_are_another_stream(one, other):
     assert (entropy(*one) == entropy(*other)) is (one == other)
 
 
-def test_names_do_not_run_into_each_other():
+def test_names_that_join_to_the_same_text_are_different_streams():
     assert entropy("a", "bc") != entropy("ab", "c")
     assert entropy("a", 1, 2) != entropy("a", 12)
 

@@ -51,7 +51,7 @@ def cache() -> Iterator[None]:
 def in_store(
     folder: Path, seconds: float = 1e9, steps: int | None = None, log_every: int = 20, **more: Any
 ) -> tuple[Store, Study]:
-    """A store, and a study that says how often something is written down there."""
+    """A store, and a study that says how often logs and checkpoints are written."""
     often = {"log_every": log_every, "checkpoint_seconds": seconds, "checkpoint_steps": steps}
     return Store(folder), parse_study(
         {
@@ -163,7 +163,9 @@ def test_another_seed_gives_another_model(undisturbed, tmp_path):
 
 
 @pytest.mark.parametrize("table", WRITTEN[:-1])
-def test_no_model_counts_as_trained_before_the_rest_stands(table, tmp_path, monkeypatch):
+def test_no_model_counts_as_trained_before_its_other_tables_are_written(
+    table, tmp_path, monkeypatch
+):
     write = Store.write_part
 
     def no_room(self, name, *rest, **settings):
@@ -189,7 +191,7 @@ def test_no_model_counts_as_trained_before_the_rest_stands(table, tmp_path, monk
         RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: 8 bytes"),
     ],
 )
-def test_a_model_that_is_out_of_memory_says_so(error, tmp_path, monkeypatch):
+def test_a_model_that_runs_out_of_memory_has_that_reason(error, tmp_path, monkeypatch):
     def broken(self, step):
         raise error
 
@@ -198,7 +200,7 @@ def test_a_model_that_is_out_of_memory_says_so(error, tmp_path, monkeypatch):
     assert outcome(tmp_path)["reason"].startswith("out of memory (")
 
 
-def test_precision_is_science_and_the_fast_layers_are_not(undisturbed, tmp_path):
+def test_precision_changes_the_id_and_fast_layers_do_not(undisturbed, tmp_path):
     rough = changed(MODEL, precision="bfloat16")
     assert train_model(*in_store(tmp_path), rough) == "trained"
     assert rough.id != MODEL.id and weights(tmp_path, rough) != weights(undisturbed)
@@ -207,7 +209,7 @@ def test_precision_is_science_and_the_fast_layers_are_not(undisturbed, tmp_path)
     assert outcome(tmp_path)["elbo"] == pytest.approx(outcome(undisturbed)["elbo"], rel=1e-3)
 
 
-def test_the_row_comes_last_and_all_of_it_is_on_the_disk(tmp_path, monkeypatch):
+def test_the_row_is_written_last_and_all_files_are_flushed_to_disk(tmp_path, monkeypatch):
     written, write_bytes = [], Store.write_bytes
 
     def noted(self, data, *to, lasting=False):
@@ -223,7 +225,7 @@ def test_the_row_comes_last_and_all_of_it_is_on_the_disk(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("error", [PermissionError(13, "no"), OSError(5, "Input/output error")])
-def test_what_cannot_be_cleared_away_changes_no_outcome(tmp_path, monkeypatch, error):
+def test_a_file_that_cannot_be_removed_changes_no_outcome(tmp_path, monkeypatch, error):
     def refused(*_):
         raise error
 
@@ -234,7 +236,7 @@ def test_what_cannot_be_cleared_away_changes_no_outcome(tmp_path, monkeypatch, e
     assert Store(tmp_path).read("models")["status"].to_pylist() == ["trained"]
 
 
-def test_a_model_that_was_killed_just_after_its_row_is_cleared_away(tmp_path):
+def test_a_checkpoint_that_outlived_its_row_is_removed(tmp_path):
     short, store = changed(MODEL, steps=1), Store(tmp_path)
     train_model(*in_store(tmp_path), short)
     store.write_bytes(b"old", "models", short.id, "checkpoint.pt")
@@ -276,8 +278,8 @@ def test_killed_and_trained_again_gives_the_same_bytes(tmp_path_factory):
     os.kill(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
     assert checkpoint.exists() and not Store(tmp_path).has_part("models", LONGER.id)
-    again = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert again.stdout.split() == ["trained"], again.stderr
+    assert train_model(*in_store(tmp_path, 1e-9), LONGER) == "trained"
+    assert log(tmp_path, LONGER).count("training from step") == 2
     assert weights(tmp_path, LONGER) == weights(whole, LONGER)
     curves = Store(tmp_path).read("curves"), Store(whole).read("curves")
     assert curves[0].equals(curves[1])
@@ -325,7 +327,7 @@ def test_killed_ten_times_at_random_moments_gives_the_same_bytes(method, tmp_pat
 
 
 class Stop(BaseException):
-    """As when the process ends."""
+    """Ends the training as the end of the process would."""
 
 
 def interrupted(model: Model, folder: Path, monkeypatch, chunks: int = 1) -> bytes:
@@ -345,7 +347,7 @@ def interrupted(model: Model, folder: Path, monkeypatch, chunks: int = 1) -> byt
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_checkpoint_is_gone_on_from(method, tmp_path, monkeypatch):
+def test_training_continues_from_a_checkpoint(method, tmp_path, monkeypatch):
     model = replace(MODEL, method=method)
     interrupted(model, tmp_path, monkeypatch, chunks=2)
     steps, optimise = [], TrainingModule.optimise
@@ -359,7 +361,7 @@ def test_a_checkpoint_is_gone_on_from(method, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("damage", ["short", "empty", "noise", "another model's", "torn inside"])
-def test_a_damaged_checkpoint_only_costs_its_steps(damage, undisturbed, tmp_path, monkeypatch):
+def test_the_steps_of_a_damaged_checkpoint_are_repeated(damage, undisturbed, tmp_path, monkeypatch):
     whole = interrupted(MODEL, tmp_path, monkeypatch)
     if damage == "another model's":
         torn = interrupted(replace(MODEL, latents=5), tmp_path / "other", monkeypatch)
@@ -377,7 +379,9 @@ def test_a_damaged_checkpoint_only_costs_its_steps(damage, undisturbed, tmp_path
     assert Store(tmp_path).read("curves").equals(Store(undisturbed).read("curves"))
 
 
-def test_the_checkpoint_before_a_damaged_one_is_gone_on_from(undisturbed, tmp_path, monkeypatch):
+def test_training_continues_from_the_checkpoint_before_a_damaged_one(
+    undisturbed, tmp_path, monkeypatch
+):
     whole = interrupted(MODEL, tmp_path, monkeypatch, chunks=2)
     Store(tmp_path).write_bytes(whole[:-1] + b"!", "models", MODEL.id, "checkpoint.pt")
     steps, optimise = [], TrainingModule.optimise
@@ -391,7 +395,7 @@ def test_the_checkpoint_before_a_damaged_one_is_gone_on_from(undisturbed, tmp_pa
 
 
 @pytest.mark.parametrize(("every", "saved"), [(20, 2), (40, 1), (None, 0)])
-def test_checkpoints_come_after_so_many_steps(every, saved, tmp_path, monkeypatch):
+def test_a_checkpoint_is_written_after_so_many_steps(every, saved, tmp_path, monkeypatch):
     count = []
     monkeypatch.setattr(
         tasks.checkpoints.Checkpoints, "save", lambda self, content: count.append(1)
@@ -410,7 +414,9 @@ def test_a_diverged_model_is_a_row_with_its_reason(tmp_path):
     assert train_model(*in_store(tmp_path), wild) == "diverged"
 
 
-def test_weights_that_broke_in_the_last_step_are_a_diverged_model(tmp_path, monkeypatch):
+def test_weights_that_are_not_finite_after_the_last_step_are_a_diverged_model(
+    tmp_path, monkeypatch
+):
     optimise = TrainingModule.optimise
 
     def last(self, step):
@@ -426,7 +432,7 @@ def test_weights_that_broke_in_the_last_step_are_a_diverged_model(tmp_path, monk
     assert Store(tmp_path).names("tables") == ["models"]
 
 
-def test_an_exception_is_a_row_and_a_file_to_read(tmp_path, monkeypatch):
+def test_an_exception_gives_a_failed_row_and_a_traceback_in_the_log(tmp_path, monkeypatch):
     def broken(self, step):
         raise RuntimeError("the roof leaks")
 

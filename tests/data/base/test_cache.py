@@ -79,7 +79,7 @@ def test_a_damaged_file_is_drawn_again(cache, empty_cache, good, damage):
 
 
 def test_a_whole_file_is_used_as_it_is(cache):
-    """No lock either: the folder may be one that only its owner can write."""
+    """No lock file is written: the folder may be one that only its owner can write."""
     lock, before = cache / f"{dsprites.FILE}.lock", (cache / dsprites.FILE).stat()
     lock.unlink()
     dsprites.load(cache, progress=lambda _: pytest.fail("it was drawn again"))
@@ -87,7 +87,7 @@ def test_a_whole_file_is_used_as_it_is(cache):
     assert not lock.exists()
 
 
-def test_a_killed_process_leaves_nothing_that_is_believed(empty_cache, good):
+def test_a_killed_process_leaves_no_file_that_is_used(empty_cache, good):
     killed = python(
         """if True:
         import os, pathlib, signal, sys
@@ -113,9 +113,9 @@ def test_two_processes_at_once_draw_once_and_see_the_same(empty_cache, packed):
     code = """if True:
         import hashlib, pathlib, sys
         from data import dsprites
-        told = []
-        packed = dsprites.load(pathlib.Path(sys.argv[1]), progress=told.append).packed
-        print("drew" if told else "waited", hashlib.sha256(packed).hexdigest())
+        progress = []
+        packed = dsprites.load(pathlib.Path(sys.argv[1]), progress=progress.append).packed
+        print("drew" if progress else "waited", hashlib.sha256(packed).hexdigest())
         """
     processes = [python(code, empty_cache) for _ in range(2)]
     answers = [process.communicate(timeout=60)[0].split() for process in processes]
@@ -165,7 +165,7 @@ def test_the_environment_names_the_folder(monkeypatch, tmp_path):
     assert data_cache.folder().name == "tolstoy"
 
 
-def test_a_folder_that_cannot_be_is_one_clear_line(tmp_path):
+def test_a_folder_that_cannot_be_created_is_refused_in_one_line(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(WrongInput) as error:
         dsprites.load(tmp_path / "file" / "cache")

@@ -28,9 +28,9 @@ def file(tmp_path, pictures) -> Path:
 
 
 def test_a_file_gives_back_what_went_in(file, pictures):
-    told = []
-    again = pixels.prepared(file, SHAPE, lambda: pytest.fail("written again"), told.append)
-    assert np.array_equal(again, pictures) and told == []
+    progress = []
+    again = pixels.prepared(file, SHAPE, lambda: pytest.fail("written again"), progress.append)
+    assert np.array_equal(again, pictures) and progress == []
     assert not again.flags.writeable
 
 

@@ -44,7 +44,7 @@ def test_left_and_bottom_edges_are_in_right_and_top_ones_out():
     assert (rows.min(), rows.max()) == (3, 5)
 
 
-def test_what_leaves_the_canvas_is_cut():
+def test_what_is_outside_the_canvas_is_cut_off():
     far = 100 * SUBPIXELS
     assert filled([(-far, -far), (far, -far), (far, far), (-far, far)]).all()
     assert not filled([(far, 0), (2 * far, 0), (2 * far, far)]).any()

@@ -36,7 +36,7 @@ def draws():
 
 
 def assert_frequent(values, size, of) -> None:
-    """Each value as often as the others, within five standard errors."""
+    """Check that each value is as frequent as the others, within five standard errors."""
     expected = of / size
     assert np.abs(np.bincount(values, minlength=size) - expected).max() < 5 * np.sqrt(expected)
 
@@ -74,9 +74,9 @@ def test_in_variations_one_factor_varies(data_set, draws):
     assert groups.shape == (COUNT, SIZE, 3)
     assert_frequent(varied, 3, COUNT)
     for factor, size in enumerate(SIZES):
-        kept = groups[varied != factor][:, :, factor]
-        assert (kept == kept[:, :1]).all()
-        assert_frequent(kept[:, 0], size, len(kept))
+        constant = groups[varied != factor][:, :, factor]
+        assert (constant == constant[:, :1]).all()
+        assert_frequent(constant[:, 0], size, len(constant))
         free = groups[varied == factor][:, :, factor]
         assert_frequent(free.ravel(), size, free.size)
 
@@ -98,18 +98,20 @@ def test_only_rows_that_can_vary_are_drawn(draws):
 
 
 def test_interventions_set_one_factor_to_each_value_of_the_same_points(data_set, draws):
-    shown = data_set.sample_interventions(COUNT, draws)
-    assert [points.shape for points in shown] == [(size, COUNT, 3) for size in SIZES]
-    for factor, (size, points) in enumerate(zip(SIZES, shown, strict=True)):
+    interventions = data_set.sample_interventions(COUNT, draws)
+    assert [points.shape for points in interventions] == [(size, COUNT, 3) for size in SIZES]
+    for factor, (size, points) in enumerate(zip(SIZES, interventions, strict=True)):
         assert points.dtype == np.int64
         assert (points[..., factor] == np.arange(size)[:, None]).all()
-        kept = np.delete(points, factor, axis=2)
-        assert (kept == kept[:1]).all()
+        other_factors = np.delete(points, factor, axis=2)
+        assert (other_factors == other_factors[:1]).all()
         for other, other_size in enumerate(np.delete(SIZES, factor)):
-            assert_frequent(kept[0, :, other], other_size, COUNT)
-    assert not np.array_equal(shown[0][0][:, 2], shown[1][0][:, 2]), "each factor has its own"
+            assert_frequent(other_factors[0, :, other], other_size, COUNT)
+    assert not np.array_equal(interventions[0][0][:, 2], interventions[1][0][:, 2]), (
+        "each factor has its own"
+    )
     again = data_set.sample_interventions(COUNT, np.random.default_rng(0))
-    assert all((one == two).all() for one, two in zip(shown, again, strict=True))
+    assert all((one == two).all() for one, two in zip(interventions, again, strict=True))
 
 
 def test_only_rows_that_are_there_with_every_value_are_set(draws):

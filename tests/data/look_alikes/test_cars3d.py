@@ -95,7 +95,7 @@ def test_from_above_more_of_the_roof_is_seen():
 
 
 @pytest.mark.parametrize("kind", cars.KINDS)
-def test_forms_are_possible(kind):
+def test_all_shapes_are_possible(kind):
     stream = np.random.default_rng(0)
     for _ in range(50):
         form = cars.varied(cars.KINDS[kind], stream)

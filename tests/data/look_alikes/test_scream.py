@@ -17,7 +17,7 @@ def test_size_and_repetition(painting):
 
 
 def test_mean_and_contrast_are_those_of_the_scan(painting):
-    """Of the real painting, shrunk in the same way: means and standard deviations per channel."""
+    """The expected numbers are those of the real painting, shrunk in the same way."""
     assert np.allclose(painting.mean((0, 1)), (113, 84, 54), atol=14)
     assert np.allclose(painting.std((0, 1)), (69, 37, 28), atol=8)
 

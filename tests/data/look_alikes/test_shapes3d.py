@@ -105,7 +105,7 @@ def test_white_stays_in_range(weights):
     assert pictures.max() == 1
 
 
-def test_hues():
+def test_hues_have_their_colours():
     assert HUES[0].tolist() == [1, 0, 0]
     assert HUES[5].tolist() == [0, 1, 1]
     assert len(np.unique(HUES, axis=0)) == 10

@@ -52,7 +52,7 @@ def test_toys_keep_away_from_the_border_and_are_no_dots():
             assert not frame.any()
 
 
-def test_neighbours_are_more_alike_than_others():
+def test_neighbouring_pictures_are_more_alike_than_others():
     turns = at(3, 0, 4, range(18), 2)
     near = np.abs(turns - np.roll(turns, 1, axis=0)).mean((1, 2))
     far = np.abs(turns - np.roll(turns, 5, axis=0)).mean((1, 2))

@@ -14,7 +14,7 @@ from data.official.published import RemoteFile
 
 @dataclass
 class Publisher:
-    """`files` by path; what goes wrong is said by the other fields, which tests change."""
+    """The published files by path; the other fields, which tests change, say what goes wrong."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     knows_ranges: bool = True

@@ -1,4 +1,4 @@
-"""The official dSprites: believed by checksum, or because the redrawing shows the same."""
+"""The official dSprites is accepted by its checksum, or if its pictures are the redrawn ones."""
 
 import hashlib
 import pickle
@@ -22,11 +22,11 @@ PICTURES = 3000  # the first of them stand for all
 
 
 def draw():
-    left = PICTURES
+    remaining = PICTURES
     for block in dsprites.draw():
-        yield block[:left]
-        left -= len(block[:left])
-        if not left:
+        yield block[:remaining]
+        remaining -= len(block[:remaining])
+        if not remaining:
             return
 
 
@@ -68,7 +68,7 @@ def write_hdf5(folder, sprites):
     return folder / f"{NAME}.hdf5"
 
 
-def test_the_npz_is_believed_by_its_checksum(folder, small, sprites):
+def test_the_npz_is_accepted_by_its_checksum(folder, small, sprites):
     wrong, trap = flipped(sprites, 2043), folder / "executed"
     metadata = np.array(Trap(trap), dtype=object)
     path, small = write_npz(folder, small, imgs=wrong, metadata=metadata)
@@ -93,14 +93,14 @@ def test_another_npz_is_refused(folder, small, sprites):
 
 
 @pytest.mark.parametrize("as_folder", [True, False])
-def test_the_hdf5_is_believed_if_it_shows_the_same(folder, small, sprites, as_folder):
+def test_the_hdf5_is_accepted_if_its_pictures_are_the_same(folder, small, sprites, as_folder):
     path = write_hdf5(folder, flipped(sprites, 1000))
     small.take(folder if as_folder else path, folder / "cache")
     stored = small.pixels(folder / "cache", "dsprites")
     assert official_dsprites.differing(stored, draw) == 1000
 
 
-def test_an_hdf5_that_shows_something_else_is_refused(folder, small, sprites):
+def test_an_hdf5_with_other_pictures_is_refused(folder, small, sprites):
     path = write_hdf5(folder, flipped(sprites, 1001))
     with pytest.raises(WrongInput, match=r"hdf5: found at least 1001 pixels that differ"):
         small.take(path, folder / "cache")
@@ -122,7 +122,7 @@ def test_a_tiny_file_of_the_true_format(folder):
         dsprites.PUBLISHED["official"].take(TINY, folder / "cache")
 
 
-def test_the_source_says_which_file_is_read(cache, folder):
+def test_the_source_decides_which_file_is_read(cache, folder):
     """The redrawn file stands in for the official one, which is as large."""
     with pytest.raises(WrongInput, match="tolstoy data fetch dsprites") as error:
         dsprites.load(folder, "official")

@@ -1,4 +1,4 @@
-"""What is downloaded or taken is believed with the right checksum only, whatever goes wrong."""
+"""A file is used only if its checksum is right, whatever goes wrong with the download."""
 
 import hashlib
 import io
@@ -88,8 +88,8 @@ def check_whole(toys: Published, cache: Path) -> None:
     assert toys.is_ready(cache)
     assert toys.check(cache)
     assert np.array_equal(toys.pixels(cache, "toys"), PICTURES)
-    left = {path.name for path in cache.rglob("*") if path.is_file() and path.suffix != ".lock"}
-    assert left == {"toys-1.pixels"}
+    files = {path.name for path in cache.rglob("*") if path.is_file() and path.suffix != ".lock"}
+    assert files == {"toys-1.pixels"}
 
 
 def refused(act, *names: str) -> str:
@@ -106,22 +106,22 @@ def refused(act, *names: str) -> str:
 def check_absent(toys: Published, cache: Path, but: tuple[str, ...] = ()) -> None:
     assert not toys.is_ready(cache)
     assert not toys.check(cache)
-    left = {path.name for path in cache.rglob("*") if path.is_file() and path.suffix != ".lock"}
-    assert left == set(but)
+    files = {path.name for path in cache.rglob("*") if path.is_file() and path.suffix != ".lock"}
+    assert files == set(but)
 
 
-def test_fetches_checks_converts_and_clears_away(server, toys, tmp_path):
-    told = []
+def test_fetch_downloads_checks_converts_and_removes_the_download(server, toys, tmp_path):
+    steps = []
     refused(lambda: toys.pixels(tmp_path, "toys"), "data toys", "tolstoy data fetch toys")
-    assert toys.fetch(tmp_path, lambda *what: told.append(what)) == tmp_path / "toys-1.pixels"
+    assert toys.fetch(tmp_path, lambda *what: steps.append(what)) == tmp_path / "toys-1.pixels"
     check_whole(toys, tmp_path)
-    whats = [what for what, _ in told]
+    whats = [what for what, _ in steps]
     assert list(dict.fromkeys(whats)) == [
         "downloading toys.npz",
         "checking toys.npz",
         "converting",
     ]
-    assert all(0 <= fraction <= 1 for _, fraction in told)
+    assert all(0 <= fraction <= 1 for _, fraction in steps)
     assert toys.fetch(tmp_path) == tmp_path / "toys-1.pixels"
     assert server.asked == [("/toys.npz", None)]  # what is ready is not fetched again
 
@@ -180,14 +180,14 @@ def test_a_complete_partial_file_is_judged_by_its_checksum(server, tmp_path, kno
     assert server.asked == first + [("/toys.npz", None)] * (content != CONTENT)
 
 
-def test_a_damaged_download_is_not_believed(server, toys, tmp_path):
+def test_a_damaged_download_is_fetched_again(server, toys, tmp_path):
     (tmp_path / "downloads").mkdir()
     (tmp_path / "downloads" / "toys.npz").write_bytes(CONTENT[:-1] + b"x")
     toys.fetch(tmp_path)
     check_whole(toys, tmp_path)
 
 
-def test_a_wrong_first_mirror_is_passed_over(server, tmp_path):
+def test_a_wrong_first_mirror_is_skipped(server, tmp_path):
     server.files["/wrong.npz"] = npz(255 - PICTURES)
     toys = published(server.remote("toys.npz", "/wrong.npz", "/toys.npz", checksum=MD5))
     toys.fetch(tmp_path)
@@ -195,7 +195,7 @@ def test_a_wrong_first_mirror_is_passed_over(server, tmp_path):
     assert server.asked == [("/wrong.npz", None), ("/toys.npz", None)]
 
 
-def test_a_broken_first_mirror_is_passed_over(server, tmp_path):
+def test_a_broken_first_mirror_is_skipped(server, tmp_path):
     toys = published(server.remote("toys.npz", "/nothing", "/toys.npz", checksum=MD5))
     toys.fetch(tmp_path)
     check_whole(toys, tmp_path)
@@ -211,19 +211,19 @@ def test_wrong_mirrors_are_one_line_and_leave_nothing(server, tmp_path):
     check_whole(toys, tmp_path)
 
 
-def test_a_file_of_another_size_is_not_even_downloaded(server, tmp_path):
+def test_a_file_of_another_size_is_not_downloaded(server, tmp_path):
     toys = published(server.remote("toys.npz", "/toys.npz", size=len(CONTENT) - 1))
     refused(lambda: toys.fetch(tmp_path), f"{len(CONTENT)} bytes")
     check_absent(toys, tmp_path)
 
 
-def test_nobody_there_is_one_line(tmp_path):
+def test_a_server_that_does_not_answer_is_reported_in_one_line(tmp_path):
     toys = published(RemoteFile("toys.npz", ("http://127.0.0.1:9/toys.npz",), MD5))
     refused(lambda: toys.fetch(tmp_path), "http://127.0.0.1:9/toys.npz", "refused", "--from PATH")
     check_absent(toys, tmp_path)
 
 
-def test_silence_is_given_up(server, toys, tmp_path, monkeypatch):
+def test_a_download_that_stalls_times_out(server, toys, tmp_path, monkeypatch):
     monkeypatch.setattr("data.official.download.TIMEOUT_SECONDS", 0.2)
     server.breaks_after, server.stalls = 70_000, threading.Event()
     refused(lambda: toys.fetch(tmp_path), "/toys.npz", "timed out")
@@ -250,11 +250,11 @@ def test_two_processes_at_once_download_once(server, toys, tmp_path):
     assert [each.stdout.readline() for each in processes] == ["started\n"] * 2
     time.sleep(0.2)  # the one that waits would ask now
     server.waits.set()
-    told = [each.communicate(timeout=60)[0] for each in processes]
+    outputs = [each.communicate(timeout=60)[0] for each in processes]
     assert [each.returncode for each in processes] == [0, 0]
     check_whole(toys, tmp_path)
     assert server.asked == [("/toys.npz", None)]
-    assert sorted("converting" in each for each in told) == [False, True]
+    assert sorted("converting" in each for each in outputs) == [False, True]
 
 
 def test_a_process_killed_while_it_downloads_is_resumed(server, toys, tmp_path):
@@ -307,7 +307,7 @@ def test_without_a_checksum_the_reader_judges(server, tmp_path):
     check_whole(toys, tmp_path)
 
 
-def test_takes_a_file_of_any_name_and_leaves_it(server, toys, tmp_path):
+def test_take_accepts_a_file_of_any_name_and_leaves_it(server, toys, tmp_path):
     mine = tmp_path / "renamed.bin"
     mine.write_bytes(CONTENT)
     toys.take(mine, tmp_path / "cache")
@@ -316,7 +316,7 @@ def test_takes_a_file_of_any_name_and_leaves_it(server, toys, tmp_path):
     assert not server.asked
 
 
-def test_takes_the_good_copy_in_a_folder(toys, tmp_path):
+def test_take_finds_the_good_copy_in_a_folder(toys, tmp_path):
     deep, mine = tmp_path / "mine" / "b" / "c", tmp_path / "mine"
     deep.mkdir(parents=True)
     for link in ("a", "z"):
@@ -335,7 +335,7 @@ def test_a_path_that_is_not_there_is_one_line(toys, tmp_path):
     refused(lambda: toys.take(tmp_path / "no", tmp_path), str(tmp_path / "no"), "nothing there")
 
 
-def test_takes_other_forms(toys, tmp_path):
+def test_take_accepts_other_forms(toys, tmp_path):
     def find(path):
         return path if path.suffix == ".npy" else None
 
@@ -377,7 +377,7 @@ FULL_DISK = """if True:
     """
 
 
-def test_a_full_disk_is_one_line_and_leaves_nothing_that_is_believed(server, toys, tmp_path):
+def test_a_full_disk_is_one_line_and_leaves_no_file_that_is_used(server, toys, tmp_path):
     mine, cache = tmp_path / "toys.npz", tmp_path / "cache"
     mine.write_bytes(CONTENT)
     arguments = [toys.files[0].urls[0], MD5, str(cache), str(mine)]
@@ -396,7 +396,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing_that_is_believed(server, toy
 
 
 def test_a_wrong_file_with_the_right_checksum_leaves_nothing(server, tmp_path):
-    """Whatever the reader refuses is told as the file's fault, and the next good file is fine."""
+    """The error of the reader names the file, and the next good file is read."""
     server.files["/bad.npz"] = npz(PICTURES.astype(np.int16))
     bad = published(server.remote("toys.npz", "/bad.npz"))
     refused(lambda: bad.fetch(tmp_path), "toys.npz", "int16")

@@ -1,4 +1,4 @@
-"""Files that lie, break off or bite are refused on one line and leave nothing behind."""
+"""Wrong, truncated and malicious files are refused on one line and leave no file behind."""
 
 import gzip
 import io
@@ -96,7 +96,7 @@ def announced(shape, dtype="|u1") -> bytes:
 
 
 @pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
-def test_npz(tmp_path, compression):
+def test_a_good_npz_is_read(tmp_path, compression):
     check_good(read_npz, zipped(tmp_path / "good.npz", npy(PICTURES), compression=compression))
 
 
@@ -118,7 +118,7 @@ def test_npz(tmp_path, compression):
         (b"", "EOF"),
     ],
 )
-def test_wrong_npz(tmp_path, member, word):
+def test_a_wrong_npz_is_refused(tmp_path, member, word):
     refused(read_npz, zipped(tmp_path / "bad.npz", member), word)
     check_good(read_npz, zipped(tmp_path / "good.npz", npy(PICTURES)))
 
@@ -127,7 +127,7 @@ def test_an_npz_without_the_key(tmp_path):
     refused(read_npz, zipped(tmp_path / "bad.npz", npy(PICTURES), key="imgs"), "imgs", "images")
 
 
-def test_damaged_npz(tmp_path):
+def test_a_damaged_npz_is_refused(tmp_path):
     for compression in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         path = zipped(tmp_path / "bad.npz", npy(PICTURES), compression=compression)
         good = path.read_bytes()
@@ -149,21 +149,21 @@ def test_a_pickle_is_never_executed(tmp_path, as_member):
     refused(read_npz, path)
     assert not trap.exists()
     with np.load(path, allow_pickle=True) as archive:  # the trap works
-        found = archive["images"]
-        if isinstance(found, bytes):
-            pickle.loads(found)
+        content = archive["images"]
+        if isinstance(content, bytes):
+            pickle.loads(content)
     assert trap.exists()
 
 
 @pytest.mark.parametrize("chunks", [None, (1, 64, 64, 3), (7, 16, 16, 1)])
-def test_hdf5(tmp_path, chunks):
+def test_a_good_hdf5_is_read(tmp_path, chunks):
     with h5py.File(tmp_path / "good.h5", "w") as file:
         compression = "gzip" if chunks else None
         file.create_dataset("images", data=PICTURES, chunks=chunks, compression=compression)
     check_good(read_hdf5, tmp_path / "good.h5")
 
 
-def test_wrong_hdf5(tmp_path):
+def test_a_wrong_hdf5_is_refused(tmp_path):
     path = tmp_path / "bad.h5"
     with h5py.File(path, "w") as file:
         file["imgs"] = PICTURES
@@ -184,7 +184,7 @@ def test_wrong_hdf5(tmp_path):
 
 
 def test_an_hdf5_file_reads_no_other_file(tmp_path):
-    """Nor does it make HDF5 hold a chunk as large as the memory."""
+    """A chunk as large as the memory is refused as well."""
     other, path = tmp_path / "other.h5", tmp_path / "bad.h5"
     with h5py.File(other, "w") as file:
         file["images"] = PICTURES
@@ -223,7 +223,7 @@ def norb(magic=0x1E3D4C55, dimensions=4, sizes=SHAPE, content=CONTENT) -> bytes:
 
 
 @pytest.mark.parametrize("name", ["good.mat", "good.mat.gz"])
-def test_norb(tmp_path, name):
+def test_a_good_norb_file_is_read(tmp_path, name):
     content = norb()
     (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
     check_good(read_norb, tmp_path / name)
@@ -254,13 +254,13 @@ def test_norb_matrices_have_at_least_three_sizes(tmp_path):
         (b"", ""),
     ],
 )
-def test_norb_headers_that_lie(tmp_path, name, content, word):
+def test_wrong_norb_headers_are_refused(tmp_path, name, content, word):
     path = tmp_path / name
     path.write_bytes(gzip.compress(content) if name.endswith("gz") else content)
     refused(read_norb, path, word)
 
 
-def test_damaged_gzip(tmp_path):
+def test_a_damaged_gzip_is_refused(tmp_path):
     path = tmp_path / "bad.mat.gz"
     good = gzip.compress(norb())
     path.write_bytes(good[:-9])
@@ -300,7 +300,7 @@ def special(kind: bytes, target: str = "") -> tarfile.TarInfo:
     return info
 
 
-def test_one_car():
+def test_a_car_is_shrunk_and_in_order():
     car = official_cars.car(MAT, Path("a.mat"))
     assert car.shape == (4, 24, 3, 64, 64)
     assert np.array_equal(car[3, 5], shrunk(CAR[None, :, :, :, 5, 3])[0])
@@ -319,7 +319,7 @@ def test_one_car():
         (b"", ""),
     ],
 )
-def test_wrong_cars(tmp_path, content, word):
+def test_wrong_cars_are_refused(tmp_path, content, word):
     path = tmp_path / "a.mat"
     refused(lambda _: iter([official_cars.car(content, path)]), path, word)
 

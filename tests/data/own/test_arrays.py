@@ -1,4 +1,4 @@
-"""Arrays of pictures: every format and shape gives the same pixels; nothing hostile gets far."""
+"""Arrays of pictures: every format and shape gives the same pixels; malicious files are refused."""
 
 import pickle
 import resource
@@ -25,7 +25,7 @@ def load(images, cache, factors=None):
 
 
 def refused(images, cache, message, factors=None):
-    """One line that says so, twice, and nothing in the cache but locks."""
+    """Loading fails twice with this one-line message, and leaves nothing but locks in the cache."""
     for _ in range(2):
         with pytest.raises(WrongInput, match=message) as error:
             load(images, cache, factors)
@@ -124,8 +124,8 @@ def test_column_major_order(tmp_path):
 )
 def test_other_sizes_are_cut_to_a_square_and_resized(tmp_path, channels, shape, dtype):
     images = samples.pictures(3, channels, 130)[:, : shape[0], : shape[1]]
-    given = images if dtype == np.uint8 else images / 255
-    loaded = load(save(tmp_path / "own.npy", given), tmp_path / "cache")
+    written = images if dtype == np.uint8 else images / 255
+    loaded = load(save(tmp_path / "own.npy", written), tmp_path / "cache")
     side = min(shape)
     top, left = (shape[0] - side) // 2, (shape[1] - side) // 2
     for picture, pixels in zip(images, loaded.pixels, strict=True):
@@ -233,8 +233,8 @@ def test_a_huge_header_takes_no_memory(tmp_path, count):
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # KB
 
 
-def test_an_archive_that_lies_about_the_size_of_a_member(tmp_path):
-    """Its directory claims what the header claims; only reading tells."""
+def test_an_archive_with_a_wrong_size_of_a_member_is_refused(tmp_path):
+    """Its directory agrees with its header, so only reading shows that the data are too short."""
     claimed = 10**5 * 64 * 64 + 128
     with zipfile.ZipFile(tmp_path / "own.npz", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("images.npy", header((10**5, 64, 64)) + bytes(64 * 64 * 3))
@@ -303,7 +303,7 @@ def test_real_numbers_outside_are_named_with_the_first_row(tmp_path, monkeypatch
     refused(file, tmp_path / "cache", f"found {float(value)} in row 7;")
 
 
-def test_bytes_of_zero_and_one_are_not_taken_for_black(tmp_path):
+def test_bytes_of_zero_and_one_are_refused(tmp_path):
     file = save(tmp_path / "own.npy", (samples.pictures() > 99).astype(np.uint8))
     refused(file, tmp_path / "cache", r"uint8 numbers of at most 1 in own\.npy.*images > 0")
 
@@ -332,6 +332,6 @@ def test_cells_that_are_no_picture_are_named(tmp_path, cell, message):
     refused(tmp_path / "own.parquet", tmp_path / "cache", message)
 
 
-def test_no_rows(tmp_path):
+def test_a_file_without_rows_is_refused(tmp_path):
     pq.write_table(pa.table({"image": pa.array([], pa.binary())}), tmp_path / "own.parquet")
     refused(tmp_path / "own.parquet", tmp_path / "cache", "no pictures in own.parquet")

@@ -32,10 +32,10 @@ def rows_of(images: np.ndarray) -> np.ndarray:
     return seen[:, 0] * 256 + seen[:, 1]
 
 
-def chi_square(found: np.ndarray, expected: np.ndarray) -> float:
+def chi_square(counts: np.ndarray, expected: np.ndarray) -> float:
     possible = expected > 0
-    assert not found[~possible].any()
-    return float(((found - expected)[possible] ** 2 / expected[possible]).sum())
+    assert not counts[~possible].any()
+    return float(((counts - expected)[possible] ** 2 / expected[possible]).sum())
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +52,8 @@ def test_samples_are_as_frequent_as_in_the_table(uneven):
     assert drawn.shape == (60_000, 2)
     assert drawn.dtype == np.int64
     numbers, frequent = drawn @ [4, 1], np.bincount(uneven.factors @ [4, 1], minlength=12)
-    found = np.bincount(numbers, minlength=12)
-    assert 1 < chi_square(found, frequent * 500) < 35  # 9 degrees of freedom
+    counts = np.bincount(numbers, minlength=12)
+    assert 1 < chi_square(counts, frequent * 500) < 35  # 9 degrees of freedom
 
 
 def test_groups_share_the_value_of_their_factor(uneven):
@@ -72,14 +72,14 @@ def test_groups_are_drawn_as_the_metrics_draw_them(uneven):
     for factor, size in enumerate((3, 4)):
         mine = points[fixed == factor]
         rows = np.bincount(uneven.factors[:, factor], minlength=size)
-        found = np.bincount(mine[:, 0, factor], minlength=size)
-        assert chi_square(found, len(mine) * rows / 120) < 20  # 2 or 3 degrees of freedom
+        counts = np.bincount(mine[:, 0, factor], minlength=size)
+        assert chi_square(counts, len(mine) * rows / 120) < 20  # 2 or 3 degrees of freedom
         for value in range(size):
             others = uneven.factors[uneven.factors[:, factor] == value, 1 - factor]
             some = mine[mine[:, 0, factor] == value]
             frequent = np.bincount(others, minlength=4)
-            found = np.bincount(some[:, 1, 1 - factor], minlength=4)
-            assert chi_square(found, len(some) * frequent / len(others)) < 22
+            counts = np.bincount(some[:, 1, 1 - factor], minlength=4)
+            assert chi_square(counts, len(some) * frequent / len(others)) < 22
             # and the members of a group do not depend on each other
             both = (some[:, 0, 1 - factor] == some[:, 1, 1 - factor]).mean()
             alike = ((frequent / len(others)) ** 2).sum()
@@ -98,9 +98,9 @@ def test_any_of_the_equal_rows_is_as_likely(uneven):
     combination, rows = [0, 1], np.flatnonzero((uneven.factors == [0, 1]).all(axis=1))
     assert len(rows) > 3
     images = uneven.images(np.tile(combination, (4000, 1)), STREAM(2))
-    found = np.bincount(rows_of(images), minlength=120)[rows]
-    assert found.sum() == 4000
-    assert 0.5 < chi_square(found, np.full(len(rows), 4000 / len(rows))) < 60
+    counts = np.bincount(rows_of(images), minlength=120)[rows]
+    assert counts.sum() == 4000
+    assert 0.5 < chi_square(counts, np.full(len(rows), 4000 / len(rows))) < 60
 
 
 def test_the_stream_decides_and_nothing_else(uneven):
@@ -126,12 +126,12 @@ def test_a_factor_with_one_value():
     assert set(rows_of(loaded.images(np.array([[0, 1]] * 50), STREAM(0)))) == {1, 2}
 
 
-def test_unlabelled():
+def test_pictures_without_factors_can_be_drawn():
     loaded = table(np.empty((40, 0)))
     drawn = loaded.sample(4000, STREAM(0))
     assert drawn.shape == (4000, 0)
-    found = np.bincount(rows_of(loaded.images(drawn, STREAM(0))), minlength=40)
-    assert 10 < chi_square(found, np.full(40, 100)) < 85  # 39 degrees of freedom
+    counts = np.bincount(rows_of(loaded.images(drawn, STREAM(0))), minlength=40)
+    assert 10 < chi_square(counts, np.full(40, 100)) < 85  # 39 degrees of freedom
     with pytest.raises(WrongInput, match=r"data\.factors: found 'none'"):
         loaded.sample_groups(2, 3, STREAM(0))
 
@@ -146,19 +146,19 @@ tables = st.integers(1, 5).flatmap(
 @settings(deadline=None, max_examples=150)
 @given(tables, tables, st.sampled_from([4, 2**12, 2**40]))
 def test_rows_are_found_as_by_looking_at_each(factors, others, size):
-    """Also where the combinations of all values do not fit one number, in runs of columns."""
+    """This holds also where the combinations of all values do not fit into one number."""
     sizes = (size,) * factors.shape[1]
     numbers = CombinationNumbers(factors, sizes)
     rows = PlacesByNumber(numbers.of(factors))
     asked = others[:, [0] * factors.shape[1]] if others.shape[1] < factors.shape[1] else others
     for point in np.concatenate([factors, asked[:, : factors.shape[1]]]):
         expected = set(np.flatnonzero((factors == point).all(axis=1)))
-        found = set(rows.draw(numbers.of(point[None]), 200, STREAM(0))[0])
+        drawn = set(rows.draw(numbers.of(point[None]), 200, STREAM(0))[0])
         if expected:
-            assert found <= expected
-            assert len(expected) > 8 or found == expected  # missed once in 10**10 draws
+            assert drawn <= expected
+            assert len(expected) > 8 or drawn == expected  # missed once in 10**10 draws
         else:
-            assert not (factors[list(found)] == point).all(axis=1).any()
+            assert not (factors[list(drawn)] == point).all(axis=1).any()
 
 
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=8), st.integers(50, 5000))

@@ -32,20 +32,20 @@ def of_columns(tmp_path, **columns):
 @pytest.mark.parametrize("ending", ["npz", "npy", "h5", "parquet", "csv"])
 def test_every_format_gives_the_same_table(tmp_path, images, ending):
     samples.write_table(tmp_path / f"factors.{ending}", samples.factors())
-    found = read(images, tmp_path / f"factors.{ending}")
+    table = read(images, tmp_path / f"factors.{ending}")
     named = [f"factor_{place}" for place in range(2)] if ending == "npy" else list(samples.NAMES)
-    assert found.names == named
-    assert found.values == [[0, 10, 20], [0, 1]]
-    assert found.codes.dtype == np.int64
-    assert np.array_equal(found.codes, samples.factors() // [10, 1])
+    assert table.names == named
+    assert table.values == [[0, 10, 20], [0, 1]]
+    assert table.codes.dtype == np.int64
+    assert np.array_equal(table.codes, samples.factors() // [10, 1])
 
 
 def test_a_table_that_is_given_comes_before_one_beside_the_images(tmp_path):
     beside = samples.write(tmp_path / "own.npz", samples.pictures(), samples.factors())
     np.save(tmp_path / "factors.npy", np.arange(12) % 4)
-    found = read(beside, tmp_path / "factors.npy")
-    assert found.names == ["factor_0"]
-    assert found.values == [[0, 1, 2, 3]]
+    table = read(beside, tmp_path / "factors.npy")
+    assert table.names == ["factor_0"]
+    assert table.values == [[0, 1, 2, 3]]
 
 
 @pytest.mark.parametrize(
@@ -63,10 +63,10 @@ def test_a_table_that_is_given_comes_before_one_beside_the_images(tmp_path):
     ],
 )
 def test_values_become_positions_in_sorted_order(tmp_path, column, values, codes):
-    found = of_columns(tmp_path, x=column)
-    assert found.values == [values]
-    assert [type(value) for value in found.values[0]] == [type(value) for value in values]
-    assert found.codes[:, 0].tolist() == codes
+    table = of_columns(tmp_path, x=column)
+    assert table.values == [values]
+    assert [type(value) for value in table.values[0]] == [type(value) for value in values]
+    assert table.codes[:, 0].tolist() == codes
 
 
 @pytest.mark.parametrize("words", [["b", "ä", "b"], [b"b", "ä".encode(), b"b"]])
@@ -117,7 +117,7 @@ def test_as_many_rows_as_pictures(tmp_path, images, ending, rows):
 
 
 @pytest.mark.parametrize("ending", ["npz", "npy", "h5", "parquet", "csv"])
-def test_damaged_tables(tmp_path, images, ending):
+def test_damaged_tables_are_refused(tmp_path, images, ending):
     file = tmp_path / f"factors.{ending}"
     samples.write_table(file, samples.factors())
     content = file.read_bytes()
@@ -154,7 +154,7 @@ def test_names_that_do_not_fit(tmp_path, images, names):
 
 
 @pytest.mark.parametrize(
-    ("column", "found"),
+    ("column", "message"),
     [
         (np.array([1.5, 2, np.nan, np.nan]), "nan in column x, row 2"),
         (np.array([1, -np.inf, 2, 3]), "-inf in column x, row 1"),
@@ -163,8 +163,8 @@ def test_names_that_do_not_fit(tmp_path, images, names):
         ([True, None, False, True], "nothing in column x, row 1"),
     ],
 )
-def test_a_missing_value_is_named(tmp_path, column, found):
-    with pytest.raises(WrongInput, match=rf"data\.factors: found {found}"):
+def test_a_missing_value_is_named(tmp_path, column, message):
+    with pytest.raises(WrongInput, match=rf"data\.factors: found {message}"):
         of_columns(tmp_path, first=[1, 2, 3, 4], x=column)
 
 

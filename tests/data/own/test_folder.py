@@ -97,22 +97,22 @@ def test_a_new_picture_is_noticed(folder):
     save(folder / "b.png", COLOURS)
     assert len(load(folder).pixels) == 2
     os.utime(folder / "b.png", (1, 1))
-    told = []
-    load(folder, told.append)
-    assert told[-1] == 1
+    progress = []
+    load(folder, progress.append)
+    assert progress[-1] == 1
 
 
 def test_progress_is_told(folder):
     for row in range(2 * pictures.AT_ONCE + 1):
         save(folder / f"{row}.bmp", GRADIENT)
-    told = []
-    load(folder, told.append)
-    assert told == sorted(told)
-    assert len(told) == 3
-    assert told[-1] == 1
+    progress = []
+    load(folder, progress.append)
+    assert progress == sorted(progress)
+    assert len(progress) == 3
+    assert progress[-1] == 1
 
 
-def one(folder, image: Image.Image, ending: str = "png", **how) -> np.ndarray:
+def loaded_pixels(folder, image: Image.Image, ending: str = "png", **how) -> np.ndarray:
     """What a single picture becomes: (64, 64) if it is grey, else (64, 64, 3)."""
     for old in folder.iterdir():
         old.unlink()
@@ -120,33 +120,33 @@ def one(folder, image: Image.Image, ending: str = "png", **how) -> np.ndarray:
     return load(folder).pixels[0].transpose(1, 2, 0).squeeze()
 
 
-def test_modes(folder):
+def test_every_mode_of_pictures_is_read(folder):
     grey, coloured = Image.fromarray(GRADIENT), Image.fromarray(COLOURS)
-    assert np.array_equal(one(folder, grey), GRADIENT)
-    assert np.array_equal(one(folder, coloured), COLOURS)
+    assert np.array_equal(loaded_pixels(folder, grey), GRADIENT)
+    assert np.array_equal(loaded_pixels(folder, coloured), COLOURS)
     assert np.array_equal(
-        one(folder, grey.point(lambda v: 255 * (v > 99), "1")), 255 * (GRADIENT > 99)
+        loaded_pixels(folder, grey.point(lambda v: 255 * (v > 99), "1")), 255 * (GRADIENT > 99)
     )
     indexed = coloured.quantize(16)
-    assert np.array_equal(one(folder, indexed), np.asarray(indexed.convert("RGB")))
-    assert np.array_equal(one(folder, indexed, "gif"), np.asarray(indexed.convert("RGB")))
+    assert np.array_equal(loaded_pixels(folder, indexed), np.asarray(indexed.convert("RGB")))
+    assert np.array_equal(loaded_pixels(folder, indexed, "gif"), np.asarray(indexed.convert("RGB")))
     inks = coloured.convert("CMYK")
-    assert np.array_equal(one(folder, inks, "tif"), np.asarray(inks.convert("RGB")))
+    assert np.array_equal(loaded_pixels(folder, inks, "tif"), np.asarray(inks.convert("RGB")))
 
 
 @pytest.mark.parametrize("ending", ["png", "tif", "pgm"])
 def test_sixteen_bits_become_eight(folder, ending):
     deep = GRADIENT.astype(np.uint16) * 257
-    assert np.array_equal(one(folder, Image.fromarray(deep), ending), GRADIENT)
-    assert one(folder, Image.fromarray(deep + 128), ending)[5, 5] == GRADIENT[5, 5]
-    assert one(folder, Image.fromarray(deep + 129), ending)[5, 5] == GRADIENT[5, 5] + 1
+    assert np.array_equal(loaded_pixels(folder, Image.fromarray(deep), ending), GRADIENT)
+    assert loaded_pixels(folder, Image.fromarray(deep + 128), ending)[5, 5] == GRADIENT[5, 5]
+    assert loaded_pixels(folder, Image.fromarray(deep + 129), ending)[5, 5] == GRADIENT[5, 5] + 1
 
 
 def test_real_numbers(folder):
-    exact = one(folder, Image.fromarray((GRADIENT / 255).astype(np.float32)), "tif")
+    exact = loaded_pixels(folder, Image.fromarray((GRADIENT / 255).astype(np.float32)), "tif")
     assert np.array_equal(exact, GRADIENT)
     with pytest.raises(WrongInput, match=r"a\.tif, which cannot be read .real numbers outside"):
-        one(folder, Image.fromarray(GRADIENT.astype(np.float32)), "tif")
+        loaded_pixels(folder, Image.fromarray(GRADIENT.astype(np.float32)), "tif")
 
 
 def test_what_is_transparent_is_black(folder):
@@ -154,26 +154,28 @@ def test_what_is_transparent_is_black(folder):
     expected = np.rint(COLOURS * (alpha[..., None] / 255))
     image = Image.fromarray(np.dstack([COLOURS, alpha]))
     for ending, how in (("png", {}), ("webp", {"lossless": True, "exact": True})):
-        assert np.abs(one(folder, image, ending, **how) - expected).max() <= 1
+        assert np.abs(loaded_pixels(folder, image, ending, **how) - expected).max() <= 1
     grey = Image.merge("LA", [Image.fromarray(GRADIENT), Image.fromarray(alpha)])
-    found = one(folder, grey)
-    assert found.shape == (64, 64)
-    assert np.abs(found - np.rint(GRADIENT * (alpha / 255))).max() <= 1
+    pixels = loaded_pixels(folder, grey)
+    assert pixels.shape == (64, 64)
+    assert np.abs(pixels - np.rint(GRADIENT * (alpha / 255))).max() <= 1
 
 
 def test_a_transparent_colour_is_black(folder):
     flat = np.full((64, 64), 200, np.uint8)
     flat[:, :20] = 100
     expected = np.where(flat == 100, 0, flat)
-    assert np.array_equal(one(folder, Image.fromarray(flat), transparency=100), expected)
+    assert np.array_equal(loaded_pixels(folder, Image.fromarray(flat), transparency=100), expected)
     coloured = Image.fromarray(np.dstack([flat] * 3))
-    found = one(folder, coloured, transparency=(100, 100, 100))
-    assert np.array_equal(found, np.dstack([expected] * 3))
+    pixels = loaded_pixels(folder, coloured, transparency=(100, 100, 100))
+    assert np.array_equal(pixels, np.dstack([expected] * 3))
     indexed = coloured.quantize(2)
     background = indexed.getpixel((0, 0))
-    assert np.array_equal(one(folder, indexed, transparency=background), np.dstack([expected] * 3))
+    assert np.array_equal(
+        loaded_pixels(folder, indexed, transparency=background), np.dstack([expected] * 3)
+    )
     sharp = Image.fromarray(flat).point(lambda v: 255 * (v > 150), "1")
-    assert not one(folder, sharp, transparency=1).any()
+    assert not loaded_pixels(folder, sharp, transparency=1).any()
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
@@ -185,7 +187,7 @@ def test_pictures_are_upright(folder, orientation):
     upright = np.rot90(COLOURS, quarters)
     if mirrored:
         upright = upright[:, ::-1]
-    assert np.array_equal(one(folder, Image.fromarray(COLOURS), exif=tags), upright)
+    assert np.array_equal(loaded_pixels(folder, Image.fromarray(COLOURS), exif=tags), upright)
 
 
 @pytest.mark.parametrize("size", [(200, 100), (100, 201), (64, 90), (1, 1), (30, 31), (3, 1000)])
@@ -196,7 +198,7 @@ def test_the_middle_square_is_resized(folder, size):
     left, top = (size[0] - side) // 2, (size[1] - side) // 2
     square = image.crop((left, top, left + side, top + side))
     expected = np.asarray(square.resize((64, 64), Image.Resampling.LANCZOS))
-    assert np.array_equal(one(folder, image), expected)
+    assert np.array_equal(loaded_pixels(folder, image), expected)
 
 
 def test_one_coloured_picture_makes_all_coloured(folder):
@@ -209,7 +211,7 @@ def test_one_coloured_picture_makes_all_coloured(folder):
     assert np.array_equal(loaded[0], np.stack([GRADIENT] * 3))
 
 
-def test_no_pictures(folder):
+def test_a_folder_without_pictures_is_refused(folder):
     refused(folder, r"data\.folder: found no picture in .*folder; accepted: ")
     (folder / "notes.txt").write_text("none")
     refused(folder, "no picture in")
@@ -251,12 +253,12 @@ def huge(width: int, height: int) -> bytes:
 
 
 @pytest.mark.parametrize("side", [10_000, 50_000])
-def test_decompression_bombs(folder, side):
+def test_decompression_bombs_are_refused(folder, side):
     (folder / "bomb.png").write_bytes(huge(side, side))
     refused(folder, r"data\.folder: found bomb\.png.*accepted: pictures of at most 89478485 pixels")
 
 
-def test_a_name_that_is_no_text(folder):
+def test_a_file_name_that_is_no_text_is_refused(folder):
     file = os.fsencode(folder) + b"/\xff \xfe.png"
     try:
         Path(os.fsdecode(file)).write_bytes(b"no picture")

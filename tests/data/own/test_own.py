@@ -21,15 +21,15 @@ ROOT = Path(__file__).parents[3]
 LOAD = """if True:
     import os, pathlib, signal, sys
     from data import own
-    told = []
+    progress = []
     def tell(done):
-        told.append(done)
+        progress.append(done)
         if sys.argv[3:] and done >= float(sys.argv[3]):
             os.kill(os.getpid(), signal.SIGKILL)
     print("ready", flush=True)
     sys.stdin.readline()
     loaded = own.load("mine", own.OwnFiles(sys.argv[1]), pathlib.Path(sys.argv[2]), tell)
-    print("prepared" if told else "waited", loaded.content)
+    print("prepared" if progress else "waited", loaded.content)
     """
 
 DIE = """if True:
@@ -53,14 +53,14 @@ def process(*arguments: object, code: str = LOAD) -> subprocess.Popen:
     )
 
 
-def go(*started: subprocess.Popen) -> list[str]:
-    """Let them begin at the same moment, after their imports; what they printed."""
-    for one in started:
-        assert one.stdout.readline() == "ready\n"
-    for one in started:
-        one.stdin.write("\n")
-        one.stdin.flush()
-    return [one.communicate(timeout=60)[0] for one in started]
+def start_together(*started: subprocess.Popen) -> list[str]:
+    """Start the work of all processes at the same moment; returns what they printed."""
+    for child in started:
+        assert child.stdout.readline() == "ready\n"
+    for child in started:
+        child.stdin.write("\n")
+        child.stdin.flush()
+    return [child.communicate(timeout=60)[0] for child in started]
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def not_again(fraction):
     pytest.fail("it was prepared again")
 
 
-def test_is_described_and_shown(images, tmp_path):
+def test_own_data_have_their_description_and_pixels(images, tmp_path):
     loaded = load(images, tmp_path / "cache")
     assert (loaded.name, loaded.source, loaded.channels) == ("mine", "user", 3)
     assert loaded.factor_names == samples.NAMES
@@ -144,7 +144,7 @@ def test_other_names_are_other_content(images, tmp_path):
     assert renamed.content != before
 
 
-def test_files_that_change_meanwhile_are_not_believed(images, tmp_path):
+def test_files_that_change_while_they_are_read_are_refused(images, tmp_path):
     def change(fraction):
         os.utime(images, (1, 1))
 
@@ -170,10 +170,10 @@ def test_damaged_files_are_prepared_again(images, tmp_path, ending, damage):
 
 
 @pytest.mark.parametrize("moment", ["pixels", "factors", "facts"])
-def test_a_killed_process_leaves_nothing_that_is_believed(images, tmp_path, moment):
-    """Killed right before one of the three files gets its name."""
+def test_a_killed_process_leaves_no_file_that_is_used(images, tmp_path, moment):
+    """The process is killed right before one of the three files gets its name."""
     killed = process(images, tmp_path / "cache", code=DIE.replace("MOMENT", moment) + LOAD)
-    go(killed)
+    start_together(killed)
     assert killed.returncode == -signal.SIGKILL
     assert not list((tmp_path / "cache").glob("*.facts"))
     assert list((tmp_path / "cache").glob("*.partial"))
@@ -186,7 +186,7 @@ def test_a_killed_process_leaves_nothing_that_is_believed(images, tmp_path, mome
 def test_a_process_killed_amid_the_pixels(tmp_path):
     many = samples.write(tmp_path / "many.npy", samples.pictures(4000))
     killed = process(many, tmp_path / "cache", 0.3)
-    go(killed)
+    start_together(killed)
     assert killed.returncode == -signal.SIGKILL
     (half,) = (tmp_path / "cache").glob("*.pixels.*.partial")
     assert 0 < half.stat().st_size < 4000 * 64 * 64 * 3
@@ -195,12 +195,12 @@ def test_a_process_killed_amid_the_pixels(tmp_path):
 
 
 def test_two_processes_at_once_prepare_once(images, tmp_path):
-    answers = go(*(process(images, tmp_path / "cache") for _ in range(2)))
+    answers = start_together(*(process(images, tmp_path / "cache") for _ in range(2)))
     assert sorted(answer.split()[0] for answer in answers) == ["prepared", "waited"]
     assert len({answer.split()[1] for answer in answers}) == 1
 
 
-def test_a_damaged_file_leaves_nothing_that_is_believed(images, tmp_path):
+def test_a_damaged_file_leaves_no_file_that_is_used(images, tmp_path):
     content = Path(images).read_bytes()
     Path(images).write_bytes(content[: len(content) // 2])
     for _ in range(2):
@@ -213,11 +213,11 @@ def test_a_damaged_file_leaves_nothing_that_is_believed(images, tmp_path):
 
 @pytest.mark.parametrize("which", ["images", "factors", "folder"])
 def test_missing_files_are_named(images, tmp_path, which):
-    given = {"images": images, which: str(tmp_path / "not-there.npz")}
+    places = {"images": images, which: str(tmp_path / "not-there.npz")}
     if which == "folder":
-        del given["images"]
+        del places["images"]
     with pytest.raises(WrongInput, match=rf"data\.{which}: found no not-there\.npz in "):
-        own.load("mine", OwnFiles(**given), tmp_path / "cache")
+        own.load("mine", OwnFiles(**places), tmp_path / "cache")
     assert not (tmp_path / "cache").exists()
 
 
@@ -228,13 +228,13 @@ def test_a_folder_is_no_file_nor_a_file_a_folder(images, tmp_path):
         own.load("mine", OwnFiles(folder=images), tmp_path / "cache")
 
 
-def test_a_cache_that_cannot_be_is_one_clear_line(images, tmp_path):
+def test_a_cache_that_cannot_be_created_is_refused_in_one_line(images, tmp_path):
     with pytest.raises(WrongInput, match="TOLSTOY_DATA"):
         load(images, Path(images) / "cache")
 
 
 def test_a_cache_can_be_copied(images, tmp_path):
-    """What is stored tells neither of this machine nor of the paths on it."""
+    """The stored files hold neither the name of this machine nor paths on it."""
     load(images, tmp_path / "cache")
     shutil.copytree(tmp_path / "cache", tmp_path / "copy")
     own.load("mine", OwnFiles(images), tmp_path / "copy", not_again)

@@ -29,7 +29,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def default_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What --data-dir must win over; and it leaves the environment as it was."""
+    """Another cache in the environment, which --data-dir overrides and leaves as it is."""
     monkeypatch.setenv("TOLSTOY_DATA", str(tmp_path / "default"))
     return tmp_path / "default"
 
@@ -38,12 +38,12 @@ def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[st
     page = (Path(__file__).parents[3] / "docs" / "commands.md").read_text(encoding="utf-8")
     for command in (name for name in data_app if not name.startswith("-")):
         assert main(["data", command, "--help"]) == 0
-        shown = " ".join(capsys.readouterr().out.split())
-        assert f"Example: tolstoy data {command}" in shown
+        help_text = " ".join(capsys.readouterr().out.split())
+        assert f"Example: tolstoy data {command}" in help_text
         assert f"tolstoy data {command}" in page
 
 
-def test_list_tells_of_every_data_set(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_shows_every_data_set(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["data", "list", "--data-dir", str(cache), "--json"]) == 0
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
     assert list(rows) == list(data.DATA_SETS)
@@ -112,9 +112,9 @@ def test_export_writes_what_was_asked_for(
     arguments = ["--rows", str(tmp_path / "rows.npy"), "--out", str(out), "--sheet", str(sheet)]
     assert main(["data", "export", "dsprites", *arguments, "--data-dir", str(cache)]) == 0
     expected = dsprites.load(cache).images(rows, np.random.default_rng(0))
-    with np.load(out, allow_pickle=False) as found:
-        assert np.array_equal(found["images"][..., 0], 255 * expected[:, 0])
-        assert np.array_equal(found["factors"], rows)
+    with np.load(out, allow_pickle=False) as exported:
+        assert np.array_equal(exported["images"][..., 0], 255 * expected[:, 0])
+        assert np.array_equal(exported["factors"], rows)
     assert Image.open(sheet).size == (658, 64)
     assert "2 images of dsprites (redrawn)" in capsys.readouterr().out
 

@@ -1,4 +1,4 @@
-"""What the doctor finds, says and keeps to itself."""
+"""What `tolstoy doctor` checks and prints, and which secrets it hides."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ALLOWED = "Basic " + b64encode(f"bob:{SECRET}".encode()).decode()
 # the whole -----------------------------------------------------------------------------------
 
 
-def whole(*options: object, **environment: str) -> subprocess.CompletedProcess[str]:
+def doctor_process(*options: object, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "flows.cli", "doctor", *map(str, options)],
         capture_output=True,
@@ -47,7 +47,7 @@ def whole(*options: object, **environment: str) -> subprocess.CompletedProcess[s
 
 @pytest.fixture(scope="module")
 def api() -> Iterator[str]:
-    """What answers as Prefect does to bob, and refuses others."""
+    """A server that answers the user bob as Prefect does, and refuses others."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -68,8 +68,8 @@ def api() -> Iterator[str]:
     thread.join()
 
 
-def test_this_machine_is_well(api: str) -> None:
-    done = whole(PREFECT_API_URL=api, PREFECT_API_AUTH_STRING=f"bob:{SECRET}")
+def test_doctor_finds_this_machine_in_order(api: str) -> None:
+    done = doctor_process(PREFECT_API_URL=api, PREFECT_API_AUTH_STRING=f"bob:{SECRET}")
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
     verdicts = [line.split()[0] for line in lines[:-2]]
@@ -92,7 +92,7 @@ def test_what_fails_exits_with_1_and_keeps_secrets(tmp_path: Path) -> None:
         "AWS_SECRET_ACCESS_KEY": "an-aws-secret",
     }
     store = f"file://{tmp_path}/a-long-ray-token/an-aws-secret"
-    done = whole("--json", "--store", store, PREFECT_API_URL=address, **secrets)
+    done = doctor_process("--json", "--store", store, PREFECT_API_URL=address, **secrets)
     assert done.returncode == 1, done.stdout + done.stderr
     checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
     assert checks["prefect"]["verdict"] == "fail"
@@ -106,7 +106,7 @@ def test_what_fails_exits_with_1_and_keeps_secrets(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "expected"),
     [
         ("http://u:p@host/api", "http://***@host/api"),
         ("https://token@host", "https://***@host"),
@@ -120,8 +120,8 @@ def test_what_fails_exits_with_1_and_keeps_secrets(tmp_path: Path) -> None:
         ("two\n lines", "two lines"),
     ],
 )
-def test_no_secret_of_an_address_is_shown(text: str, shown: str) -> None:
-    assert masked(text).endswith(shown.removeprefix("…"))
+def test_no_secret_of_an_address_is_shown(text: str, expected: str) -> None:
+    assert masked(text).endswith(expected.removeprefix("…"))
 
 
 def test_a_check_that_crashes_fails_and_the_others_are_made(
@@ -138,7 +138,7 @@ def test_a_check_that_crashes_fails_and_the_others_are_made(
     assert total == "2 checks: 1 fail, 0 warn"
 
 
-def test_a_place_that_cannot_be_is_wrong_input(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_impossible_store_is_wrong_input(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--store", "nosuch://x"]) == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
@@ -146,7 +146,7 @@ def test_a_place_that_cannot_be_is_wrong_input(capsys: pytest.CaptureFixture[str
 
 @pytest.mark.slow
 def test_one_task_on_what_a_run_starts() -> None:
-    done = whole("--deep", "--json", PREFECT_API_URL="")
+    done = doctor_process("--deep", "--json", PREFECT_API_URL="")
     assert done.returncode == 0, done.stdout + done.stderr
     (check,) = (c for c in json.loads(done.stdout)["checks"] if c["name"] == "one task")
     assert check["verdict"] == "ok"
@@ -170,7 +170,7 @@ def disk(monkeypatch: pytest.MonkeyPatch, total: float, free: float) -> list[Pat
     return asked
 
 
-def test_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_free_disk_space_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cases = [(100e6, "fail", "100 MB free"), (3e9, "warn", "3.0 GB free"), (50e9, "ok", "50.0 GB")]
     for free, verdict, text in cases:
         asked = disk(monkeypatch, total=100e9, free=free)
@@ -196,7 +196,9 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
         assert (finding.verdict, finding.text.endswith("cannot be written")) == ("fail", True)
 
 
-def test_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_packages_are_compared_with_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     locked = dict(line.split("==") for line in doctor.LOCK.read_text().split())
 
     def packages(**changed: str | None) -> Finding:
@@ -225,7 +227,7 @@ def test_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (no_lock.verdict, "no requirements.lock" in no_lock.text) == ("ok", True)
 
 
-def test_little_memory() -> None:
+def test_little_memory_is_a_warning() -> None:
     finding = doctor.memory(4e9, workers=8)
     assert (finding.verdict, finding.text) == ("warn", "4.0 GB, 500 MB for each of 8 workers")
     assert finding.advice.endswith("--workers 2")
@@ -318,7 +320,7 @@ def contents(store: Store) -> list[Path]:
     return sorted(Path(store.root).rglob("*"))
 
 
-def test_a_sound_store_is_left_as_it_is(store: Store) -> None:
+def test_a_store_without_damage_is_not_changed(store: Store) -> None:
     before = contents(store)
     for deep in (False, True):
         findings = checked(store, deep)
@@ -329,13 +331,13 @@ def test_a_sound_store_is_left_as_it_is(store: Store) -> None:
     assert contents(store) == before
 
 
-def test_what_is_not_there_yet_is_not_made(tmp_path: Path) -> None:
+def test_a_store_that_does_not_exist_yet_is_not_created(tmp_path: Path) -> None:
     findings = checked(Store(tmp_path / "new" / "store"))
     assert {name: finding.verdict for name, finding in findings.items()} == {"store": "ok"}
     assert list(tmp_path.iterdir()) == []
 
 
-def test_other_things_than_a_study(tmp_path: Path) -> None:
+def test_a_folder_that_holds_no_study_is_reported(tmp_path: Path) -> None:
     assert checked(Store(tmp_path))["study"].verdict == "ok", "an empty folder may become one"
     (tmp_path / "thesis.txt").write_text("mine")
     assert checked(Store(tmp_path))["study"].verdict == "fail"

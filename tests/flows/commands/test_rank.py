@@ -287,22 +287,22 @@ def test_the_picture_has_dots_medians_and_two_matrices(
     _, store = full
     plot = tmp_path / "ranking.png"
     printed(capsys, store.uri, "--plot", plot)
-    shown = drawn(plot)
-    upper, lower = shown[: len(shown) // 2], shown[len(shown) // 2 :]
+    picture = drawn(plot)
+    upper, lower = picture[: len(picture) // 2], picture[len(picture) // 2 :]
     blue = (lower[..., 2] - lower[..., 0] > 60).mean()
     assert 0.01 < blue < 0.5, "cells of the matrices"
     coloured = (upper.max(axis=2) - upper.min(axis=2) > 60).mean()
     assert 0.0003 < coloured < 0.02, "dots"
 
 
-def test_through_ray_as_a_user_does(undisturbed: Path, tmp_path: Path) -> None:
+def test_a_store_is_ranked_through_ray(undisturbed: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     shutil.copytree(undisturbed, store)
     done = tolstoy("rank", store, "--similarity", "spearman", "--pool", "data", "--json")
     assert done.returncode == 0, done.stderr
     assert len(json.loads(done.stdout)["data"][0]["models"]) == 6
-    kept = [key for key in Store(store).parts("pairs") if key.startswith("spearman~")]
-    assert len(kept) == 6
+    parts = [key for key in Store(store).parts("pairs") if key.startswith("spearman~")]
+    assert len(parts) == 6
 
 
 # a file ---------------------------------------------------------------------------------------
@@ -392,8 +392,8 @@ def test_the_picture_of_a_file(
 ) -> None:
     np.savez(tmp_path / "own.npz", **arrays)
     printed(capsys, tmp_path / "own.npz", "--plot", tmp_path / "own.png")
-    shown = drawn(tmp_path / "own.png")
-    lower = shown[len(shown) // 2 :]
+    picture = drawn(tmp_path / "own.png")
+    lower = picture[len(picture) // 2 :]
     left, right = lower[:, : lower.shape[1] // 2], lower[:, lower.shape[1] // 2 :]
     dark = [(half[..., 0] < 60).mean() + 0.0 for half in (left, right)]
     assert dark[0] > 0.02, "the best pair agrees: a dark diagonal"

@@ -75,7 +75,7 @@ def test_a_sigterm_at_any_moment_ends_a_run_like_ctrl_c(
 
 @pytest.fixture
 def prefect_breaks(with_flow: Callable[[Flow], None]) -> Iterator[Callable[[bool], None]]:
-    """Has Prefect's engine fail, before the study came to its end or after it."""
+    """Make Prefect's engine fail, before the end of the study or after it."""
 
     def break_it(ended: bool) -> None:
         def engine(
@@ -123,7 +123,7 @@ def test_rows_that_were_lost_during_a_run_are_counted_and_it_exits_with_1(
     assert f"{models} models are left to train and 0 to score. {RUN_AGAIN}" in out
 
 
-def test_a_disk_that_is_full_at_the_start_is_told_in_a_line(
+def test_a_disk_that_is_full_at_the_start_is_reported_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, store = made_up(tmp_path / "store")
@@ -134,6 +134,6 @@ def test_a_disk_that_is_full_at_the_start_is_told_in_a_line(
 
     monkeypatch.setattr("infra.store.Store.write_bytes", full)
     assert main(["run", str(spec), "--store", store.uri]) == 2
-    said = capsys.readouterr().err.splitlines()
-    assert said[-1].startswith("tolstoy: store: found") and "No space left" in said[-1]
-    assert "Traceback" not in "".join(said)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[-1].startswith("tolstoy: store: found") and "No space left" in lines[-1]
+    assert "Traceback" not in "".join(lines)

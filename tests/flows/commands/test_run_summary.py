@@ -1,4 +1,4 @@
-"""What a run says at its end stays readable, whatever its size, and its advice works."""
+"""The summary of a run stays readable, whatever its size, and its commands work."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ Ends = Callable[[int, Model], tuple[str, str]]
 STEP = "loss is not finite at step {0}: kl {1:.3e}"
 
 
-def ended(place: Path, ends: Ends, **changes: Any) -> tuple[Study, Store]:
-    """A store where the nth model ended so, its cells merged as those of a run that is done."""
+def store_of_outcomes(place: Path, ends: Ends, **changes: Any) -> tuple[Study, Store]:
+    """A store whose models ended as `ends` says, its cells merged as after a finished run."""
     study, store = made_up(place, **changes)
     number = 0
     for cell in study.cells():
@@ -62,7 +62,7 @@ def large(place: Path) -> tuple[Study, Store]:
 
     strengths = list(range(1, 51))
     methods = {"beta_vae": strengths, "dip_vae_i": strengths}
-    return ended(place, ends, methods=methods, seeds=10, metrics=list(METRICS))
+    return store_of_outcomes(place, ends, methods=methods, seeds=10, metrics=list(METRICS))
 
 
 @pytest.fixture(scope="module")
@@ -71,36 +71,36 @@ def big(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, Store]:
 
 
 def test_hundreds_of_failures_are_a_few_lines(big: tuple[Study, Store]) -> None:
-    said = text(*big)
-    assert len(said.splitlines()) < 70
-    assert "301 models have no weights:" in said
-    assert "200 diverged: loss is not finite at step #: kl #\n" in said
-    assert "100 failed: OutOfMemory: no room for # bytes in /dev/shm7\n" in said
-    assert "1 failed: its worker died 4 times: signal 9\n" in said
-    assert said.index("200 diverged") < said.index("100 failed") < said.index(" 1 failed")
+    summary = text(*big)
+    assert len(summary.splitlines()) < 70
+    assert "301 models have no weights:" in summary
+    assert "200 diverged: loss is not finite at step #: kl #\n" in summary
+    assert "100 failed: OutOfMemory: no room for # bytes in /dev/shm7\n" in summary
+    assert "1 failed: its worker died 4 times: signal 9\n" in summary
+    assert summary.index("200 diverged") < summary.index("100 failed") < summary.index(" 1 failed")
 
 
 def test_examples_are_models_that_ended_so_and_their_logs_are_named(
     big: tuple[Study, Store],
 ) -> None:
-    said = text(*big)
+    summary = text(*big)
     ids = [model.id for model in models_of(big[0])]
     wanted = f"in 100 cells: {ids[2]}, {ids[7]}, {ids[12]}, ..."
-    assert wanted in said
-    assert f"{ids[500]}\n" in said, "the only one: nothing is left out"
-    assert f"in dsprites-dip_vae_i-1: {ids[500]}" in said
-    assert f"{big[1]}/models/ID/log.txt" in said
+    assert wanted in summary
+    assert f"{ids[500]}\n" in summary, "the only one: nothing is left out"
+    assert f"in dsprites-dip_vae_i-1: {ids[500]}" in summary
+    assert f"{big[1]}/models/ID/log.txt" in summary
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 140, 1000])
 def test_the_table_fits_the_terminal(big: tuple[Study, Store], width: int) -> None:
-    said = text(*big, width)
-    table = said.partition("\nand ")[0].splitlines()
+    summary = text(*big, width)
+    table = summary.partition("\nand ")[0].splitlines()
     assert max(map(len, table)) <= width
     assert table[0].startswith("cell (medians over seeds)  models  udr (cell)")
-    more = next(line for line in said.splitlines() if line.startswith("and "))
-    shown = 20 if width == 1000 else sum(word in METRICS for word in table[0].split()) + 2
-    assert (f"{20 - shown} more columns" in more) == (shown < 20)
+    more = next(line for line in summary.splitlines() if line.startswith("and "))
+    columns = 20 if width == 1000 else sum(word in METRICS for word in table[0].split()) + 2
+    assert (f"{20 - columns} more columns" in more) == (columns < 20)
     assert "60 more cells: tolstoy report " in more
     assert len(table) == 41
 
@@ -114,11 +114,11 @@ def test_the_six_metrics_of_the_study_come_first(big: tuple[Study, Store]) -> No
 def test_a_small_study_is_shown_whole(tmp_path: Path) -> None:
     study, store = made_up(tmp_path / "store")
     train(store, models_of(study))
-    said = text(study, store)
-    assert "no weights" not in said
-    assert "more" not in said.partition("Next:")[0]
-    assert "--retry" not in said
-    row = next(line for line in said.splitlines() if line.startswith("dsprites-beta_vae-4"))
+    summary = text(study, store)
+    assert "no weights" not in summary
+    assert "more" not in summary.partition("Next:")[0]
+    assert "--retry" not in summary
+    row = next(line for line in summary.splitlines() if line.startswith("dsprites-beta_vae-4"))
     assert row.split() == ["dsprites-beta_vae-4", "2", "-", "-", "0.041"]
 
 
@@ -126,7 +126,7 @@ def test_numbers_that_all_have_in_common_stay(tmp_path: Path) -> None:
     def ends(number: int, model: Model) -> tuple[str, str]:
         return "failed", f"OSError: [Errno 5] in float32 # {number} of model {model.id}"
 
-    study, store = ended(tmp_path / "store", ends)
+    study, store = store_of_outcomes(tmp_path / "store", ends)
     (group,) = failures(survey(study, store))
     assert group.reason == "OSError: [Errno 5] in float32 # # of model #"
     assert (group.count, group.cells, len(group.examples)) == (6, 3, 3)
@@ -136,16 +136,16 @@ def test_numbers_in_names_are_not_stripped(tmp_path: Path) -> None:
     def ends(number: int, model: Model) -> tuple[str, str]:
         return "failed", f"float{32 << number % 2} of conv-{number % 2} is -{number}.5e-{number}"
 
-    study, store = ended(tmp_path / "store", ends)
+    study, store = store_of_outcomes(tmp_path / "store", ends)
     reasons = {group.reason: group.count for group in failures(survey(study, store))}
     assert reasons == {"float32 of conv-0 is #": 3, "float64 of conv-1 is #": 3}
 
 
 @pytest.mark.parametrize("reason", ["", "two\nlines\n", "x" * 5000])
 def test_reasons_are_one_line_each(reason: str, tmp_path: Path) -> None:
-    study, store = ended(tmp_path / "store", lambda *_: ("failed", reason))
-    said = text(study, store)
-    line = next(line for line in said.splitlines() if "6 failed: " in line)
+    study, store = store_of_outcomes(tmp_path / "store", lambda *_: ("failed", reason))
+    summary = text(study, store)
+    line = next(line for line in summary.splitlines() if "6 failed: " in line)
     assert len(line) < 200
     assert line.split(": ", 1)[1].startswith(" ".join(reason.split())[:9] or "no reason")
 
@@ -154,10 +154,10 @@ def test_many_kinds_are_counted_not_listed(tmp_path: Path) -> None:
     def ends(number: int, model: Model) -> tuple[str, str]:
         return "failed", f"{'abcdefghijklmnopqrst'[number]} went wrong"
 
-    study, store = ended(tmp_path / "store", ends, seeds=6)
-    said = text(study, store)
-    assert said.count(" went wrong\n") == 8
-    assert "and 10 for 10 other reasons: tolstoy status " in said
+    study, store = store_of_outcomes(tmp_path / "store", ends, seeds=6)
+    summary = text(study, store)
+    assert summary.count(" went wrong\n") == 8
+    assert "and 10 for 10 other reasons: tolstoy status " in summary
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,9 @@ def test_the_command_to_try_again_does_just_that(
         return (statuses[number % len(statuses)] if number < 3 else "trained"), "a reason"
 
     place = tmp_path / "a store"
-    study, store = ended(place, ends, training={"learning_rate": 1e-8, "epsilon": 1e-12})
+    study, store = store_of_outcomes(
+        place, ends, training={"learning_rate": 1e-8, "epsilon": 1e-12}
+    )
     line = next(line for line in text(study, store).splitlines() if "Try them again: " in line)
     program, command, spec, *options = shlex.split(line.partition(": ")[2])
     assert (Path(program).name, command) == ("tolstoy", "run")
@@ -185,9 +187,9 @@ def test_the_command_to_try_again_does_just_that(
 
 
 def test_a_store_that_is_no_folder_has_no_spec_to_name(tmp_path: Path) -> None:
-    study, store = ended(tmp_path / "store", lambda *_: ("failed", "a reason"))
-    there = Store(f"file://{store.root}")
-    assert f"run SPEC --store file://{store.root} --retry failed" in text(study, there)
+    study, store = store_of_outcomes(tmp_path / "store", lambda *_: ("failed", "a reason"))
+    by_uri = Store(f"file://{store.root}")
+    assert f"run SPEC --store file://{store.root} --retry failed" in text(study, by_uri)
 
 
 def test_json_has_all(big: tuple[Study, Store]) -> None:
@@ -204,15 +206,17 @@ def test_json_has_all(big: tuple[Study, Store]) -> None:
 
 def test_many_troubles_are_counted(tmp_path: Path) -> None:
     study, store = made_up(tmp_path / "store")
-    said = text(study, store, troubles=tuple(f"trouble {i}" for i in range(300)))
-    assert said.count("trouble ") == 10
-    assert "and 290 more such lines" in said
+    summary = text(study, store, troubles=tuple(f"trouble {i}" for i in range(300)))
+    assert summary.count("trouble ") == 10
+    assert "and 290 more such lines" in summary
 
 
-def test_a_run_with_nothing_left_says_it_and_exits_by_how_it_ended(
+def test_a_run_with_nothing_to_do_says_so_and_exits_by_the_models_status(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _, store = ended(tmp_path / "store", lambda *_: ("diverged", "a reason"), udr={"pools": []})
+    _, store = store_of_outcomes(
+        tmp_path / "store", lambda *_: ("diverged", "a reason"), udr={"pools": []}
+    )
     command = ["run", store.path("study.json"), "--store", store.root]
     assert main(command) == 1
     assert "6 models have no weights" in capsys.readouterr().out

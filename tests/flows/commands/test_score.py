@@ -135,8 +135,8 @@ def test_parts_are_printed_where_they_are_asked_for(
 def test_the_picture_has_a_panel_per_matrix(file: Path, tmp_path: Path) -> None:
     plot = tmp_path / "matrices.png"
     assert main(["score", str(file), "--metrics", "mig", "--plot", str(plot)]) == 0
-    shown = np.asarray(Image.open(plot).convert("RGB")).astype(int)
-    dark = (shown.sum(axis=2) < 330).sum() / shown[..., 0].size
+    picture = np.asarray(Image.open(plot).convert("RGB")).astype(int)
+    dark = (picture.sum(axis=2) < 330).sum() / picture[..., 0].size
     assert 0.02 < dark < 0.3, "three cells of fifteen are dark"
 
 
@@ -144,15 +144,15 @@ def test_matrices_are_those_that_the_scores_come_from(file: Path) -> None:
     names = ("sap", "dci_lasso", "dci_forest", "mig")
     inputs = split_inputs(read_codes(file), names, 5)
     by_name = {result.metric: result.scores for result in scores_of(inputs, names, 5)}
-    found = matrices(inputs)
-    assert list(found) == ["mutual information / entropy", "sap", "dci_lasso", "dci_forest"]
-    assert all(matrix.shape == (5, 3) for matrix in found.values())
-    for title, matrix in found.items():
+    by_title = matrices(inputs)
+    assert list(by_title) == ["mutual information / entropy", "sap", "dci_lasso", "dci_forest"]
+    assert all(matrix.shape == (5, 3) for matrix in by_title.values())
+    for title, matrix in by_title.items():
         assert matrix.argmax(axis=0).tolist() == [0, 1, 2], title
-    ordered = np.sort(found["sap"], axis=0)
+    ordered = np.sort(by_title["sap"], axis=0)
     assert by_name["sap"][0].value == pytest.approx((ordered[-1] - ordered[-2]).mean())
     for name in ("dci_lasso", "dci_forest"):
-        assert by_name[name][0].value == disentanglement(found[name])[0]
+        assert by_name[name][0].value == disentanglement(by_title[name])[0]
 
 
 def test_a_picture_fits_nothing_again(

@@ -1,4 +1,4 @@
-"""`tolstoy serve`: starts, takes runs, refuses, shows, and leaves nothing behind."""
+"""`tolstoy serve` starts, accepts or refuses runs, shows them, and leaves no process behind."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def test_a_finished_study_is_shown_at_once(server: Server) -> None:
     ended = server.ended(run)
     assert (ended["type"], ended["message"]) == ("COMPLETED", "2 models: 2 trained, 2 scored")
     assert server.call("GET", f"/flow_runs/{run['id']}")["name"] == "study done"
-    shown = server.artifacts(run)
-    (cell,) = json.loads(shown["done-cells"])
+    artifacts = server.artifacts(run)
+    (cell,) = json.loads(artifacts["done-cells"])
     assert (cell["cell"], cell["trained"], cell["left"]) == ("dsprites-beta_vae-1", 2, 0)
-    assert json.loads(shown["done-scores"])[0]["mig"] == "0.010"
-    assert shown["done-progress"] == 100
+    assert json.loads(artifacts["done-scores"])[0]["mig"] == "0.010"
+    assert artifacts["done-progress"] == 100
     address = f"http://127.0.0.1:{server.port + 1}/done/report/index.html"
-    assert address in shown["done-report"]
+    assert address in artifacts["done-report"]
     with urllib.request.urlopen(address) as page:
         assert b"<html" in page.read()
     assert not (server.studies / "tiny").exists()
@@ -83,10 +83,10 @@ def test_what_is_wrong_is_refused(server: Server) -> None:
 
 
 def test_the_schedule_is_off_until_switched_on(server: Server) -> None:
-    (one,) = server.call("GET", "/deployments/name/study/study")["schedules"]
-    assert one["schedule"]["cron"] == "0 2 * * *"
-    assert one["parameters"] == {"study": {"preset": "mini"}}
-    assert one["active"] is False
+    (schedule,) = server.call("GET", "/deployments/name/study/study")["schedules"]
+    assert schedule["schedule"]["cron"] == "0 2 * * *"
+    assert schedule["parameters"] == {"study": {"preset": "mini"}}
+    assert schedule["active"] is False
 
 
 def test_the_dashboard_talks_to_its_own_server_and_to_no_other_page(server: Server) -> None:
@@ -101,7 +101,7 @@ def test_the_dashboard_talks_to_its_own_server_and_to_no_other_page(server: Serv
         assert answer.headers.get("Access-Control-Allow-Origin") is None
 
 
-def test_it_listens_on_the_loopback_interface_only(server: Server) -> None:
+def test_the_server_listens_on_the_loopback_interface_only(server: Server) -> None:
     pids = {server.process.pid, *server.processes()}
     listing = subprocess.run(["ss", "-Hltnp"], capture_output=True, text=True)
     if listing.returncode:
@@ -142,18 +142,18 @@ def test_wrong_options_are_refused_before_anything_starts(
 
 
 @pytest.mark.parametrize(
-    ("given", "address"),
+    ("reports", "address"),
     [
         (None, "http://127.0.0.1:{}"),
         ("https://tolstoy.example/reports/", "https://tolstoy.example/reports"),
     ],
 )
 def test_reports_are_where_browsers_find_them(
-    tmp_path: Path, given: str | None, address: str
+    tmp_path: Path, reports: str | None, address: str
 ) -> None:
     limits, port = Limits(studies=str(tmp_path)), free_port()
     with ExitStack() as running:
-        options = ServeOptions("127.0.0.1", port, limits, None, "smoke", given)
+        options = ServeOptions("127.0.0.1", port, limits, None, "smoke", reports)
         assert serve_reports(options, running) == address.format(port + 1)
         with pytest.raises(urllib.error.HTTPError, match="404"):
             urllib.request.urlopen(f"http://127.0.0.1:{port + 1}/none/report/index.html")
@@ -204,7 +204,7 @@ def test_the_server_takes_all_it_started_with_it(tmp_path: Path, how: signal.Sig
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_what_a_killed_driver_left_running_is_closed_by_the_next(tmp_path: Path) -> None:
+def test_runs_of_a_killed_driver_are_closed_by_the_next_driver(tmp_path: Path) -> None:
     server = Server(tmp_path)
     spec = ["smoke", "--set", "data=[dsprites]", "--set", "methods={beta_vae: [1]}"]
     spec += ["--set", "training.steps=20000", "--set", "seeds=2", "--store", "killed"]
@@ -225,20 +225,20 @@ def test_what_a_killed_driver_left_running_is_closed_by_the_next(tmp_path: Path)
         wait_until(lambda: is_training(first.pid))
         first.kill()
         first.wait()
-        (left,) = [run for run in runs("RUNNING") if run["id"] != other]
+        (crashed,) = [run for run in runs("RUNNING") if run["id"] != other]
         second = start()
         wait_until(lambda: is_training(second.pid))
-        assert server.state(left)["type"] == "CRASHED"
+        assert server.state(crashed)["type"] == "CRASHED"
         (now,) = [run for run in runs("RUNNING") if run["id"] != other]
-        assert now["id"] != left["id"]
-        tasks = {"flow_runs": {"id": {"any_": [left["id"]]}}}
+        assert now["id"] != crashed["id"]
+        tasks = {"flow_runs": {"id": {"any_": [crashed["id"]]}}}
         states = {task["state"]["type"] for task in server.call("POST", "/task_runs/filter", tasks)}
         assert states <= {"CRASHED", "COMPLETED"}
     finally:
-        for one in (first, second):
-            if one and is_alive(one.pid):
-                one.terminate()
-                one.wait()
+        for driver in (first, second):
+            if driver and is_alive(driver.pid):
+                driver.terminate()
+                driver.wait()
         server.end()
 
 
@@ -250,7 +250,7 @@ def running(server: Server, tags: list[str]) -> str:
 
 
 def under_way(server: Server) -> list[int]:
-    """Wait until a model is being trained; all that its run started."""
+    """Wait until a model is being trained; returns the processes that the run started."""
     wait_until(lambda: is_training(server.process.pid))
     (driver,) = [p for p, n in descendants(server.process.pid) if "spawn_main" in n]
     return [driver, *(pid for pid, name in descendants(driver) if not name.endswith("Agent"))]

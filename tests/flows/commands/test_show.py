@@ -21,7 +21,7 @@ def row(undisturbed: Path) -> dict[str, Any]:
     return Store(undisturbed).read("models").to_pylist()[-1]
 
 
-def test_everything_of_a_model_is_told(
+def test_show_prints_all_of_a_model_and_writes_its_pictures(
     undisturbed: Path, row: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = ["--store", str(undisturbed), "--out", str(tmp_path / "out")]
@@ -33,10 +33,10 @@ def test_everything_of_a_model_is_told(
     assert set(facts["scores"]) == set(TINY["metrics"]["names"])
     assert {rank["pool"] for rank in facts["ranks"]} == {"cell", "method"}
     pictures = Store(undisturbed).read("pictures").to_pylist()
-    for one in pictures:
-        if one["model_id"] == row["model_id"]:
-            written = (tmp_path / "out" / f"{one['kind']}.png").read_bytes()
-            assert written == one["png"]
+    for picture in pictures:
+        if picture["model_id"] == row["model_id"]:
+            written = (tmp_path / "out" / f"{picture['kind']}.png").read_bytes()
+            assert written == picture["png"]
     assert main(["show", row["model_id"], *place]) == 0, "again, over the same pictures"
     text = capsys.readouterr().out
     by_kl = np.argsort(-np.array(row["kl_per_latent"]), kind="stable")
@@ -54,11 +54,11 @@ def test_the_moving_traversal_shows_what_the_still_one_does(
     assert moving.n_frames == 30 and moving.size == (5 * 66 - 2, 2 * 66 - 2)
     for frame, column in ((0, 0), (15, 8)):  # both ends are in both
         moving.seek(frame)
-        shown = np.asarray(moving.convert("L")).astype(int)
+        levels = np.asarray(moving.convert("L")).astype(int)
         for latent in range(10):
             y, x = 66 * (latent // 5), 66 * (latent % 5)
             tile = still[66 * latent : 66 * latent + 64, 66 * column : 66 * column + 64]
-            assert np.abs(shown[y : y + 64, x : x + 64] - tile).mean() < 4
+            assert np.abs(levels[y : y + 64, x : x + 64] - tile).mean() < 4
 
 
 @pytest.mark.parametrize("start", ["zzz", ""])

@@ -1,4 +1,4 @@
-"""What of a study is done and what went wrong, once and while it is watched."""
+"""What `tolstoy status` prints of finished and failed models, once and while it watches."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
-def half(tmp_path: Path) -> tuple[Study, Store]:
+def half_done(tmp_path: Path) -> tuple[Study, Store]:
     """Of six models two are trained, one of them scored; one diverged and one failed."""
     study, store = made_up(tmp_path / "store")
     models = models_of(study)
@@ -52,9 +52,9 @@ def printed(capsys: pytest.CaptureFixture[str], store: Store, *options: str) -> 
 
 
 def test_counts_reasons_and_what_to_do(
-    half: tuple[Study, Store], capsys: pytest.CaptureFixture[str]
+    half_done: tuple[Study, Store], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    study, store = half
+    study, store = half_done
     output = printed(capsys, store)
     ids = [model.id for model in models_of(study)]
     assert "2 of 6 models trained, 1 scored, 1 diverged, 1 failed, 2 left" in output
@@ -86,31 +86,33 @@ def test_without_failures_there_is_no_text_of_them(
     ("seconds", "text"), [(7300, "2.0 h ago"), (125, "2 min ago"), (-9999, "0 s ago")]
 )
 def test_how_long_ago_a_model_was_finished(
-    seconds: float, text: str, half: tuple[Study, Store], capsys: pytest.CaptureFixture[str]
+    seconds: float, text: str, half_done: tuple[Study, Store], capsys: pytest.CaptureFixture[str]
 ) -> None:
     newest = time.time() - seconds
-    for place, part in enumerate(Path(half[1].path("tables", "models")).iterdir()):
+    for place, part in enumerate(Path(half_done[1].path("tables", "models")).iterdir()):
         os.utime(part, (newest - 1000 * place, newest - 1000 * place))
-    assert f"the last model was finished {text}" in printed(capsys, half[1])
-    facts = json.loads(printed(capsys, half[1], "--json"))
+    assert f"the last model was finished {text}" in printed(capsys, half_done[1])
+    facts = json.loads(printed(capsys, half_done[1], "--json"))
     moment = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime(newest))
     assert facts["last_finished"] == moment
 
 
-def test_who_works_on_it(half: tuple[Study, Store], capsys: pytest.CaptureFixture[str]) -> None:
-    with driver_lock(half[1]) as lock:
-        assert f"pid {os.getpid()} works on it" in printed(capsys, half[1])
-    half[1].write_bytes(as_bytes(lock.me), *record(lock.me.id))
+def test_the_drivers_of_a_store_are_named(
+    half_done: tuple[Study, Store], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with driver_lock(half_done[1]) as lock:
+        assert f"pid {os.getpid()} works on it" in printed(capsys, half_done[1])
+    half_done[1].write_bytes(as_bytes(lock.me), *record(lock.me.id))
     lock_file(lock.me.id).touch()  # as if it had been killed
-    assert "nobody works on it" in printed(capsys, half[1])
+    assert "nobody works on it" in printed(capsys, half_done[1])
     lock_file(lock.me.id).unlink()
 
 
 @pytest.mark.parametrize("table", ["models", "scores"])
 def test_a_cell_that_is_merged_between_listing_and_reading_is_counted(
-    table: str, half: tuple[Study, Store], monkeypatch: pytest.MonkeyPatch
+    table: str, half_done: tuple[Study, Store], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    study, store = half
+    study, store = half_done
     models = models_of(study)
     before = read_status(store).totals
     listed = Store.parts
@@ -180,10 +182,10 @@ def nothing() -> None:
 
 
 def test_a_line_for_each_change_and_none_otherwise(
-    half: tuple[Study, Store],
+    half_done: tuple[Study, Store],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    study, store = half
+    study, store = half_done
     model = models_of(study)[4]
     steps: list[Step] = [nothing, nothing, lambda: train(store, [model]), nothing, nothing]
     lines, clock = watched(capsys, store, steps, every=7)
@@ -197,10 +199,10 @@ def test_a_line_for_each_change_and_none_otherwise(
 
 
 def test_each_reason_is_printed_once(
-    half: tuple[Study, Store],
+    half_done: tuple[Study, Store],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    study, store = half
+    study, store = half_done
     more = models_of(study)[4:]
 
     def again() -> None:
@@ -216,10 +218,10 @@ def test_each_reason_is_printed_once(
 
 
 def test_pace_and_time_left_are_of_what_was_done_since_watching_began(
-    half: tuple[Study, Store],
+    half_done: tuple[Study, Store],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    study, store = half
+    study, store = half_done
     models = models_of(study)
     steps: list[Step] = [nothing, lambda: train(store, [models[4]])]
     lines, _ = watched(capsys, store, steps, every=900, json=True)
@@ -233,10 +235,10 @@ def test_pace_and_time_left_are_of_what_was_done_since_watching_began(
 
 
 def test_models_that_are_tried_again_do_not_spoil_the_pace(
-    half: tuple[Study, Store],
+    half_done: tuple[Study, Store],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    study, store = half
+    study, store = half_done
     models = models_of(study)
     steps: list[Step] = [
         lambda: forget(study, store, {"failed", "diverged"}),
@@ -247,11 +249,11 @@ def test_models_that_are_tried_again_do_not_spoil_the_pace(
     assert "2.0 models per hour, 90 min of training left" in lines[-1]
 
 
-def test_it_ends_when_the_study_is_done(
-    half: tuple[Study, Store],
+def test_watching_ends_when_the_study_is_done(
+    half_done: tuple[Study, Store],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    study, store = half
+    study, store = half_done
 
     def rest() -> None:
         train(store, [*models_of(study)[:2], *models_of(study)[4:]])
@@ -265,11 +267,11 @@ def test_it_ends_when_the_study_is_done(
 
 
 def test_a_store_out_of_reach_is_read_again(
-    half: tuple[Study, Store],
+    half_done: tuple[Study, Store],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    study, store = half
+    study, store = half_done
 
     def out_of_reach(*_: object) -> Any:
         raise OSError("the mount\nis gone")
@@ -290,9 +292,9 @@ def test_a_store_out_of_reach_is_read_again(
 
 
 def test_a_large_store_is_not_read_all_the_time(
-    half: tuple[Study, Store], capsys: pytest.CaptureFixture[str]
+    half_done: tuple[Study, Store], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    study, store = half
+    study, store = half_done
     steps: list[Step] = [nothing, nothing, lambda: train(store, models_of(study)[4:5]), nothing]
     clock = Clock(*steps)
 
@@ -316,10 +318,10 @@ def test_a_large_store_is_not_read_all_the_time(
 def test_wrong_intervals(
     options: list[str],
     message: str,
-    half: tuple[Study, Store],
+    half_done: tuple[Study, Store],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["status", half[1].root, *options]) == 2
+    assert main(["status", half_done[1].root, *options]) == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert message in err
@@ -333,8 +335,17 @@ def test_what_is_no_store_is_reported_at_once(
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_ctrl_c_ends_with_0(terminal: bool, half: tuple[Study, Store]) -> None:
-    command = [sys.executable, "-m", "flows.cli", "status", half[1].root, "--watch", "--every", "1"]
+def test_ctrl_c_ends_with_0(terminal: bool, half_done: tuple[Study, Store]) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "flows.cli",
+        "status",
+        half_done[1].root,
+        "--watch",
+        "--every",
+        "1",
+    ]
     reads, writes = pty.openpty() if terminal else os.pipe()
     process = subprocess.Popen(
         command,

@@ -55,7 +55,7 @@ def closing(store: str, alone: bool) -> int:
     return close_crashed_runs(Store(store), alone)
 
 
-def left(server: Server, store: str, state: str = "RUNNING") -> dict[str, Any]:
+def run_with_a_task(server: Server, store: str, state: str = "RUNNING") -> dict[str, Any]:
     """A run with a task, as a driver that crashes leaves it."""
     number = server.call("POST", "/flows/", {"name": "study"})["id"]
     body = {"flow_id": number, "tags": tags_of(Store(store)), "state": {"type": state}}
@@ -71,10 +71,10 @@ def task_of(server: Server, run: dict[str, Any]) -> str:
 
 def test_only_runs_of_this_store_are_closed(server: Server, tmp_path: Path) -> None:
     mine, other = str(tmp_path / "mine"), str(tmp_path / "mine-too")
-    crashed = [left(server, mine), left(server, mine, "CANCELLING")]
-    others = left(server, other)
-    ended = left(server, mine, "COMPLETED")
-    late = left(server, mine, "COMPLETED")
+    crashed = [run_with_a_task(server, mine), run_with_a_task(server, mine, "CANCELLING")]
+    others = run_with_a_task(server, other)
+    ended = run_with_a_task(server, mine, "COMPLETED")
+    late = run_with_a_task(server, mine, "COMPLETED")
     state = {"state": {"type": "RUNNING"}, "force": True}
     server.call("POST", f"/task_runs/{late['task']}/set_state", state)
     with temporary_settings({PREFECT_API_URL: f"{server.address}/api"}):
@@ -97,7 +97,7 @@ def test_a_finished_store_has_its_runs_closed_where_no_run_is_made(
     server: Server, tmp_path: Path
 ) -> None:
     mine, other = str(tmp_path / "finished"), str(tmp_path / "other")
-    crashed, others = left(server, mine), left(server, other)
+    crashed, others = run_with_a_task(server, mine), run_with_a_task(server, other)
     assert close_all_runs(Store(mine)) == 0, "a temporary server is asked nothing"
     with temporary_settings({PREFECT_API_URL: f"{server.address}/api"}):
         assert close_all_runs(Store(mine)) == 1

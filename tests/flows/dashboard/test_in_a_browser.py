@@ -20,7 +20,7 @@ FINISHED_MS = 600_000
 
 
 class Browser:
-    """A page, where its pictures go, and whom it called."""
+    """A page, the folder of its screenshots, and the hosts that it called."""
 
     def __init__(self, page: Any, folder: Path) -> None:
         self.page, self.folder, self.called = page, folder, set[str]()
@@ -87,7 +87,7 @@ def test_a_sweep_from_the_form_to_its_pictures(tmp_path: Path, browser: Browser)
         run = page.url
         page.get_by_text("Artifacts", exact=True).click()
         browser.picture("artifacts")
-        for name, shown in (
+        for name, text in (
             ("cells", "dsprites-beta_vae-1"),
             ("scores", "udr (method)"),
             ("traversals", "beta_vae"),
@@ -96,7 +96,7 @@ def test_a_sweep_from_the_form_to_its_pictures(tmp_path: Path, browser: Browser)
             page.goto(run)
             page.get_by_text("Artifacts", exact=True).click()
             page.get_by_text(f"from-the-form-{name}").click()
-            page.get_by_text(shown).first.wait_for()
+            page.get_by_text(text).first.wait_for()
             browser.picture(name)
             if name == "traversals":
                 pictures = page.locator("img[src^='data:image/png']")

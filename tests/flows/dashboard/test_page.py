@@ -1,4 +1,4 @@
-"""What a run shows on the dashboard: what is sent, what is not sent again, what fails no run."""
+"""What a run sends to the dashboard, what it sends once only, and which errors do not fail it."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ RUN = UUID(int=7)
 
 
 class Api:
-    """Prefect's API as far as artifacts go."""
+    """The part of Prefect's API that handles artifacts."""
 
     def __init__(self) -> None:
         self.sent: list[tuple[str, str]] = []
-        self.there: dict[str, dict[str, Any]] = {}
+        self.stored: dict[str, dict[str, Any]] = {}
         self.away = False
 
     def request(self, method: str, path: str, json: Any, path_params: Any = None) -> Any:
         if self.away:
             raise ConnectionError("nobody listens")
-        number = path_params["id"] if path_params else UUID(int=len(self.there))
-        self.there.setdefault(str(number), {}).update(json)
-        self.sent.append((method, self.there[str(number)]["key"]))
+        number = path_params["id"] if path_params else UUID(int=len(self.stored))
+        self.stored.setdefault(str(number), {}).update(json)
+        self.sent.append((method, self.stored[str(number)]["key"]))
         return type("Answer", (), {"json": lambda _: {"id": str(number)}})()
 
     def shown(self, key: str) -> Any:
-        (one,) = [one for one in self.there.values() if one["key"] == key]
-        return one["data"]
+        (artifact,) = [artifact for artifact in self.stored.values() if artifact["key"] == key]
+        return artifact["data"]
 
 
 @pytest.fixture
@@ -65,8 +65,8 @@ def test_an_artifact_is_created_once_and_then_updated(api: Api) -> None:
     page.show("markdown", "a", "about", "two")
     page.show("markdown", "a", "other", "two")
     assert api.sent == [("POST", "a"), ("PATCH", "a"), ("PATCH", "a")]
-    ((_, one),) = api.there.items()
-    assert one == {
+    ((_, artifact),) = api.stored.items()
+    assert artifact == {
         "key": "a",
         "type": "markdown",
         "flow_run_id": str(RUN),
@@ -129,7 +129,7 @@ def test_without_a_server_the_report_is_named_by_its_place(api: Api, tmp_path: P
     assert not [key for _, key in api.sent if key == "s-traversals"], "there is none"
 
 
-def test_it_is_updated_while_the_block_runs_and_at_its_end() -> None:
+def test_the_page_is_updated_while_the_block_runs_and_at_its_end() -> None:
     page, durations = Calls(), list[float]()
 
     def pause(seconds: float) -> float:
@@ -149,7 +149,7 @@ def test_an_update_takes_at_most_a_sixtieth_of_the_run() -> None:
     assert pause_after(2.0) == 120
 
 
-def test_what_cannot_be_shown_fails_no_run() -> None:
+def test_an_artifact_that_cannot_be_shown_fails_no_run() -> None:
     page = Calls(fails=True)
     with kept_updated(page):  # type: ignore[arg-type]
         wait_for(lambda: "update" in page.calls)
@@ -176,7 +176,7 @@ def test_the_best_model_of_each_method_is_shown(tmp_path: Path) -> None:
     with_pictures(store, study)
     for number, model in enumerate(models):
         write_row(model, store, "trained", kl_per_latent=[[1.0, 0.5, 0.0]], elbo=-1.0 - number)
-    by_elbo = [one.title for one in traversals(store, survey(study, store))]
+    by_elbo = [picture.title for picture in traversals(store, survey(study, store))]
     assert [title.split(": ")[1] for title in by_elbo] == [
         f"ELBO -1.000 ({models[0].id[:6]})",
         f"ELBO -5.000 ({models[4].id[:6]})",
@@ -187,9 +187,9 @@ def test_the_best_model_of_each_method_is_shown(tmp_path: Path) -> None:
         max((m for m in models if m.method == method), key=lambda m: ranks[m.id])
         for method in ("beta_vae", "factor_vae")
     ]
-    shown = traversals(store, survey(study, store))
-    assert [one.title[-8:-1].strip("()") for one in shown] == [m.id[:6] for m in best]
-    assert len(shown) <= MAX_PICTURES
+    pictures = traversals(store, survey(study, store))
+    assert [picture.title[-8:-1].strip("()") for picture in pictures] == [m.id[:6] for m in best]
+    assert len(pictures) <= MAX_PICTURES
 
 
 def test_a_picture_is_small_and_shows_the_first_latents(tmp_path: Path) -> None:

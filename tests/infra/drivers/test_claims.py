@@ -28,8 +28,8 @@ def dead(driver: str) -> bool:
     return True
 
 
-def both(action: Callable[[str], bool]) -> list[str]:
-    """Which of two got True, when both ask at once."""
+def winners_of_two(action: Callable[[str], bool]) -> list[str]:
+    """Which of two calls returned True, when both run at once."""
     winners: list[str] = []
     threads = [
         threading.Thread(target=lambda who=who: action(who) and winners.append(who)) for who in "ab"
@@ -41,7 +41,7 @@ def both(action: Callable[[str], bool]) -> list[str]:
     return winners
 
 
-def test_one_has_it_until_it_is_released(store):
+def test_a_claim_belongs_to_one_driver_until_it_is_released(store):
     assert take(store, "x", "a", alive) and take(store, "x", "a", alive)
     assert not take(store, "x", "b", alive) and take(store, "y", "b", alive)
     release(store, ["x"], "b")  # which never had it
@@ -61,7 +61,7 @@ def test_a_dead_drivers_claim_is_taken_over_and_not_released_by_it(store):
     assert store.names(CLAIMS) == []
 
 
-def test_of_two_that_find_it_dead_at_once_one_takes_it_over(tmp_path):
+def test_of_two_drivers_that_find_a_claims_owner_dead_one_takes_it_over(tmp_path):
     store = Store(tmp_path)
     for name in map(str, range(20)):
         assert take(store, name, "gone", alive)
@@ -71,12 +71,14 @@ def test_of_two_that_find_it_dead_at_once_one_takes_it_over(tmp_path):
             together.wait()
             return driver == "gone"
 
-        winners = both(lambda who, name=name, found=found_dead: take(store, name, who, found))
+        winners = winners_of_two(
+            lambda who, name=name, found=found_dead: take(store, name, who, found)
+        )
         assert len(winners) == 1
         assert not take(store, name, "c", alive)
 
 
-def test_all_are_removed(store):
+def test_all_claims_of_a_driver_are_removed(store):
     for name in "xyz":
         take(store, name, "a", alive)
     remove_all(store)
@@ -98,7 +100,7 @@ def test_an_empty_claim_is_one_whose_writer_died(tmp_path):
 
 
 def test_a_claim_that_failed_half_way_is_released_with_the_next(tmp_path, monkeypatch):
-    """An object store that answers the writing, and not the listing."""
+    """The object store answers the request to write, and not the request to list."""
     store = AsObjectStore(tmp_path)
 
     def slow_down(*_):

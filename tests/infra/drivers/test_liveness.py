@@ -32,7 +32,7 @@ def store(tmp_path: Path) -> Store:
 
 @pytest.fixture(autouse=True)
 def locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """In place of /tmp."""
+    """The folder of lock files, in place of /tmp."""
     monkeypatch.setattr(liveness, "LOCKS", tmp_path)
     return tmp_path
 
@@ -57,7 +57,7 @@ def test_a_driver_of_this_machine_is_alive_while_it_holds_its_lock(store):
 
 
 def test_a_driver_whose_lock_file_is_not_here_is_judged_by_its_heartbeats(store):
-    """On another machine, or in a container with its own /tmp; host names are not compared."""
+    """It may be elsewhere, or in a container with its own /tmp; host names are not compared."""
     driver, clock = driver_here(store), Clock()
     watching = watch(store, clock)
     assert watching.life(driver.id) is Life.UNKNOWN
@@ -92,8 +92,8 @@ def test_the_lock_file_of_a_dead_driver_is_removed(store):
     assert not lock_file(driver.id).exists() and watching.life(driver.id) is None
 
 
-def test_while_we_were_suspended_nobody_dies(store):
-    """A machine that sleeps may share that with the others; one look is not enough then."""
+def test_a_driver_that_was_suspended_declares_no_other_dead(store):
+    """The others may have been suspended too, so one look at their heartbeats is not enough."""
     driver, clock = foreign(store), Clock()
     watching = watch(store, clock)
     assert watching.life(driver.id) is Life.UNKNOWN
@@ -130,7 +130,7 @@ def test_a_record_says_who_works_there(store):
 
 
 def test_a_record_of_an_older_version_is_read(store):
-    """It also wrote boot, pids and ticks, and had no lock file."""
+    """An older version also wrote boot, pids and ticks, and had no lock file."""
     old = b'{"id": "a", "host": "h", "boot": "b", "pids": "p", "pid": 7, "ticks": 9, "beat": 3}'
     store.write_bytes(old, "drivers", "a.json")
     assert watch(store).drivers()[Life.UNKNOWN] == [Driver("a", host="h", pid=7, beat=3)]

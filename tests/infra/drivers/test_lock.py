@@ -119,7 +119,7 @@ def tell(process: subprocess.Popen[str], what: object = "") -> None:
 
 
 def at_once(*actions: Callable[[], object]) -> None:
-    """Run all in threads of their own, and wait for them."""
+    """Run each call in its own thread, and wait for all."""
     threads = [threading.Thread(target=action) for action in actions]
     for thread in threads:
         thread.start()
@@ -172,8 +172,8 @@ def test_of_two_that_start_at_once_one_wins_each_time(start):
         assert sorted(results) == ["refused", "won"]
 
 
-def test_a_killed_driver_is_followed_at_once_and_its_claims_are_removed(store, holder):
-    """Although its child is still there, and its parent has not waited for it."""
+def test_after_a_killed_driver_the_next_starts_at_once_and_removes_its_claims(store, holder):
+    """This holds although its child still runs, and its parent has not waited for it."""
     with pytest.raises(WrongInput, match=f"pid {holder.pid} "), driver_lock(store):
         pass
     (name,) = store.names(DRIVERS)
@@ -231,7 +231,7 @@ def test_a_living_driver_elsewhere_is_found_by_its_heartbeats(store):
     assert "waiting up to 30 s" in messages[0] and "anna@elsewhere" in messages[0]
 
 
-def test_a_dead_driver_elsewhere_is_waited_for_three_heartbeats_and_followed(store):
+def test_a_dead_driver_elsewhere_is_waited_for_three_heartbeats_and_replaced(store):
     foreign(store)
     clock, messages = Clock(), list[str]()
     began = clock.now()
@@ -242,7 +242,7 @@ def test_a_dead_driver_elsewhere_is_waited_for_three_heartbeats_and_followed(sto
 
 
 def test_the_time_of_day_is_not_read(store, monkeypatch):
-    """It may jump by hours."""
+    """The system clock may jump by hours."""
     clock, driver = Clock(), foreign(store)
     monkeypatch.setattr(time, "time", pytest.fail)
     with driver_lock(store, False, silent, BEAT, clock.now, clock.sleep) as lock:
@@ -331,30 +331,30 @@ def test_a_driver_whose_record_is_gone_ends_and_claims_nothing_more(store):
 def test_two_that_join_share_by_claims(store):
     messages: list[str] = []
     with (
-        driver_lock(store) as one,
-        driver_lock(store, join=True, say=messages.append) as two,
+        driver_lock(store) as first,
+        driver_lock(store, join=True, say=messages.append) as second,
     ):
-        assert messages == [f"sharing the work with {one.me}"]
-        assert not one.alone and not two.alone
-        assert one.claim("models-a") and one.claim("models-a")
-        assert not two.claim("models-a") and two.claim("models-b")
-        two.release("models-a")  # a claim of the other
-        assert not two.claim("models-a")
-        one.release("models-a")
-        assert two.claim("models-a") and not one.claim("models-a")
+        assert messages == [f"sharing the work with {first.me}"]
+        assert not first.alone and not second.alone
+        assert first.claim("models-a") and first.claim("models-a")
+        assert not second.claim("models-a") and second.claim("models-b")
+        second.release("models-a")  # a claim of the other
+        assert not second.claim("models-a")
+        first.release("models-a")
+        assert second.claim("models-a") and not first.claim("models-a")
         for name in ("models-c", "models-d"):  # one after the other, and each at once
-            assert two.claim(name)
-            two.release(name)
-            assert one.claim(name)
+            assert second.claim(name)
+            second.release(name)
+            assert first.claim(name)
     assert store.names(CLAIMS) == []
 
 
 def test_the_claims_of_a_driver_that_died_are_taken_over_by_one(store, holder):
     with (
-        driver_lock(store, join=True, say=silent) as one,
-        driver_lock(store, join=True, say=silent) as two,
+        driver_lock(store, join=True, say=silent) as first,
+        driver_lock(store, join=True, say=silent) as second,
     ):
-        assert not one.claim("models-a")
+        assert not first.claim("models-a")
         holder.kill()
         holder.wait()
         winners: list[DriverLock] = []
@@ -363,11 +363,11 @@ def test_the_claims_of_a_driver_that_died_are_taken_over_by_one(store, holder):
             if lock.claim("models-a"):
                 winners.append(lock)
 
-        at_once(lambda: claim(one), lambda: claim(two))
+        at_once(lambda: claim(first), lambda: claim(second))
         assert len(winners) == 1
-        assert not one.has_taken_over
-        one.heartbeat()
-        assert one.has_taken_over
+        assert not first.has_taken_over
+        first.heartbeat()
+        assert first.has_taken_over
         assert len(store.names(DRIVERS)) == 2, "whoever looks removes the record"
 
 
@@ -459,7 +459,7 @@ def test_without_exclusive_creation_of_two_at_once_one_wins(tmp_path):
 
 
 @pytest.mark.parametrize(("settled", "stays"), [(True, False), (False, True)])
-def test_who_has_settled_stays_whatever_its_id(tmp_path, settled, stays):
+def test_a_driver_that_has_settled_stays_whatever_its_id(tmp_path, settled, stays):
     store = AsObjectStore(tmp_path)
 
     def another_starts(_: float) -> None:
@@ -476,13 +476,13 @@ def test_who_has_settled_stays_whatever_its_id(tmp_path, settled, stays):
 def test_without_exclusive_creation_no_claim_is_had_by_two(tmp_path):
     store = AsObjectStore(tmp_path / "store")
     with (
-        driver_lock(store, join=True, sleep=pytest.fail) as one,
-        driver_lock(store, join=True, say=silent, sleep=pytest.fail) as two,
+        driver_lock(store, join=True, sleep=pytest.fail) as first,
+        driver_lock(store, join=True, say=silent, sleep=pytest.fail) as second,
     ):
-        assert one.claim("models-a") and not two.claim("models-a") and one.claim("models-a")
-        one.release("models-a")
-        assert two.claim("models-a") and not one.claim("models-a")
-        two.release("models-a")
+        assert first.claim("models-a") and not second.claim("models-a") and first.claim("models-a")
+        first.release("models-a")
+        assert second.claim("models-a") and not first.claim("models-a")
+        second.release("models-a")
         for i in range(50):
             together = threading.Barrier(2)
             winners: list[DriverLock] = []
@@ -492,8 +492,8 @@ def test_without_exclusive_creation_no_claim_is_had_by_two(tmp_path):
                 if lock.claim(f"models-{i}"):
                     winners.append(lock)
 
-            at_once(lambda take=take: take(one), lambda take=take: take(two))
+            at_once(lambda take=take: take(first), lambda take=take: take(second))
             assert len(winners) <= 1
         store.write_bytes(b"", CLAIMS, "compare-x@nobody")
-        assert two.claim("compare-x") and not one.claim("compare-x")
+        assert second.claim("compare-x") and not first.claim("compare-x")
     assert store.names(CLAIMS) == []

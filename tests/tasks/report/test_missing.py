@@ -1,4 +1,4 @@
-"""Whatever is missing from the store, there is a page, and it says what is missing."""
+"""Whatever is missing from the store, the page is written and names what is missing."""
 
 from __future__ import annotations
 
@@ -105,20 +105,20 @@ CASES: dict[str, tuple[Grid, Callable[[Store], object], tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_is_missing_is_said(make_store: MakeStore, case: str) -> None:
-    grid, damage, said = CASES[case]
+def test_the_page_names_what_is_missing(make_store: MakeStore, case: str) -> None:
+    grid, damage, sentences = CASES[case]
     store = make_store(grid)
     damage(store)
     page = checked(write_report(store, grid.study()))
-    for sentence in said:
+    for sentence in sentences:
         assert sentence in page.text
 
 
-def test_a_complete_study_says_none_of_it(make_store: MakeStore) -> None:
+def test_the_page_of_a_complete_study_names_nothing_missing(make_store: MakeStore) -> None:
     grid = replace(SMALL, seeds=6)
     text = checked(write_report(make_store(grid), grid.study())).text
-    for _, _, said in CASES.values():
-        for sentence in said:
+    for _, _, sentences in CASES.values():
+        for sentence in sentences:
             assert sentence == "Best by UDR" or sentence not in text
 
 
@@ -160,7 +160,7 @@ def test_scores_without_labels_are_shown_where_there_are_no_others(make_store: M
     assert "Locatello et al. 2019" in page.text and "kl latent" not in page.text
 
 
-def test_a_collapsed_model_is_named_so(make_store: MakeStore) -> None:
+def test_a_collapsed_model_is_called_collapsed(make_store: MakeStore) -> None:
     store = make_store(SMALL)
     blank_column(store, "ranks", "collapsed", True)
     text = checked(write_report(store, SMALL.study())).text

@@ -1,4 +1,4 @@
-"""The page holds what the tables say, needs nothing but itself, and never falls over."""
+"""The page shows what the tables hold, loads no other file, and is written for any store."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def headlines(store: Store, metric: str) -> pd.DataFrame:
     return scores[(scores.metric == metric) & (scores.part == "score") & scores.factor.isna()]
 
 
-def test_it_returns_the_path_of_the_one_file_it_writes(make_store: MakeStore) -> None:
+def test_write_report_returns_the_path_of_the_one_file_it_writes(make_store: MakeStore) -> None:
     store = make_store(Grid())
     path = write_report(store, Grid().study())
     assert path == store.path("report", "index.html")
@@ -133,7 +133,7 @@ def test_the_best_median_of_each_data_set_is_marked(page: Page) -> None:
 def test_best_and_worst_are_the_right_models(page: Page, store: Store) -> None:
     ranks = table(store, "ranks")
     ranks = ranks[ranks.pool == "method"]
-    shown = re.findall(r"(Best|Worst) by UDR.*?model_id ([0-9a-f]{16})", page.text)
+    on_page = re.findall(r"(Best|Worst) by UDR.*?model_id ([0-9a-f]{16})", page.text)
     wanted = []
     for data in GRID.data:
         for method in GRID.methods:
@@ -141,7 +141,7 @@ def test_best_and_worst_are_the_right_models(page: Page, store: Store) -> None:
             wanted.append(("Best", rows.loc[rows.udr.idxmax(), "model_id"]))
             wanted.append(("Worst", rows.loc[rows.udr.idxmin(), "model_id"]))
     # the section's own heading holds "Best and worst by UDR", which the pattern does not match
-    assert shown == wanted
+    assert on_page == wanted
 
 
 def test_the_pictures_are_the_models_own_in_one_and_three_channels(
@@ -163,7 +163,7 @@ def test_the_pictures_are_the_models_own_in_one_and_three_channels(
     assert " ".join(labels) in best[2]
 
 
-def test_names_and_sources_are_those_people_know(page: Page) -> None:
+def test_the_page_shows_titles_and_sources_and_no_keys(page: Page) -> None:
     for name in ("dSprites", "Color-dSprites", "β-VAE", "FactorVAE", "MIG", "FactorVAE score"):
         assert name in page.text
     assert "Color-dSprites look-alike" in page.text
@@ -194,7 +194,7 @@ def test_text_is_escaped(make_store: MakeStore) -> None:
     assert page.balanced
 
 
-def test_failures_are_told_with_their_reasons(page: Page) -> None:
+def test_failures_are_listed_with_their_reasons(page: Page) -> None:
     assert re.search(r"dSprites β-VAE 4 1 diverged 60 loss is not finite at step 61", page.text)
 
 
@@ -236,7 +236,7 @@ def test_scores_of_an_older_protocol_are_left_out_and_named(make_store: MakeStor
     assert set(read_frames(store, grid.study()).scores["metric"]) == {"mig"}
 
 
-def test_a_crowd_is_shown_as_cells(make_store: MakeStore) -> None:
+def test_many_models_are_drawn_as_cells(make_store: MakeStore) -> None:
     grid = Grid(data=("dsprites",), seeds=160, pictures=False, curves=False, pools=("method",))
     page = Page.at(write_report(make_store(grid), grid.study()))
     assert "Each marker is a cell" in page.text
@@ -244,7 +244,7 @@ def test_a_crowd_is_shown_as_cells(make_store: MakeStore) -> None:
     assert len(page.html) < 200_000  # 640 points in each of two panels alone would be 150,000
 
 
-def test_it_needs_no_torch(store: Store) -> None:
+def test_the_page_is_written_without_torch(store: Store) -> None:
     code = (
         "import sys; from infra.store import Store; from tasks.report.page import write_report; "
         "from tasks.study.spec import Study; "

@@ -13,10 +13,10 @@ from tasks.report.spearman import ENOUGH, correlation_matrix, rank_correlations,
 def test_spearman_leaves_out_what_is_missing_and_shares_ties() -> None:
     one = pd.Series([1.0, 2.0, 2.0, 3.0, np.nan, 9.0, 4.0])
     other = pd.Series([2.0, 1.0, 5.0, 5.0, 7.0, np.nan, 3.0])
-    found = spearman(one, other)
-    assert found.n == 5
-    kept = [0, 1, 2, 3, 6]
-    assert found.rho == pytest.approx(spearmanr(one[kept], other[kept]).statistic)
+    correlation = spearman(one, other)
+    assert correlation.n == 5
+    complete = [0, 1, 2, 3, 6]
+    assert correlation.rho == pytest.approx(spearmanr(one[complete], other[complete]).statistic)
 
 
 def test_spearman_refuses_too_few_and_constants() -> None:
@@ -37,16 +37,16 @@ def test_rank_correlations_are_scipys() -> None:
     metrics[:, 3] = 0.5
     rankings[5] = 0.25
     rankings[0, 29] = np.nan  # left out everywhere, so that all draws are of the same models
-    found = rank_correlations(rankings, metrics.T)
-    assert found.shape == (6, 5)
+    correlations = rank_correlations(rankings, metrics.T)
+    assert correlations.shape == (6, 5)
     for i in range(6):
         for j in range(5):
-            kept = np.isfinite(metrics[:, j]) & (np.arange(30) < 29)
+            complete = np.isfinite(metrics[:, j]) & (np.arange(30) < 29)
             if j in (2, 3) or i == 5:
-                assert np.isnan(found[i, j])
+                assert np.isnan(correlations[i, j])
             else:
-                wanted = spearmanr(rankings[i, kept], metrics[kept, j]).statistic
-                assert found[i, j] == pytest.approx(wanted)
+                wanted = spearmanr(rankings[i, complete], metrics[complete, j]).statistic
+                assert correlations[i, j] == pytest.approx(wanted)
 
 
 def test_a_matrix_is_of_pairs_each_over_the_models_that_have_both() -> None:

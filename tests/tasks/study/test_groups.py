@@ -40,9 +40,9 @@ def times(store: Store, table: str = "pairs") -> dict[str, int]:
 
 def ranked(store: Store) -> dict[tuple[str, str, str], Any]:
     rows = store.read("ranks").to_pylist()
-    found = {(row["model_id"], row["similarity"], row["pool"]): row["udr"] for row in rows}
-    assert len(found) == len(rows)
-    return found
+    udr_of = {(row["model_id"], row["similarity"], row["pool"]): row["udr"] for row in rows}
+    assert len(udr_of) == len(rows)
+    return udr_of
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_every_group_is_compared_and_ranked(full: tuple[Study, Store]) -> None:
     assert sweep.progress.troubles == []
 
 
-def test_what_stands_is_not_done_again(full: tuple[Study, Store]) -> None:
+def test_finished_comparisons_are_not_repeated(full: tuple[Study, Store]) -> None:
     study, store = full
     compared(study, store)
     before = times(store), times(store, "ranks")
@@ -83,22 +83,22 @@ def test_what_stands_is_not_done_again(full: tuple[Study, Store]) -> None:
     assert sweep.progress.todo["compare"] == sweep.progress.done["compare"] == 2
 
 
-def test_asking_whether_all_stands_opens_a_file_per_group(
+def test_checking_that_all_is_ranked_opens_one_file_per_group(
     full: tuple[Study, Store], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study, store = full
     compared(study, store)
-    found = survey(study, store)
+    surveyed = survey(study, store)
     opened = []
     real = Store.read_bytes
     monkeypatch.setattr(
         Store, "read_bytes", lambda self, *names: (opened.append(names), real(self, *names))[1]
     )
-    assert all_ranked(study, store, found)
+    assert all_ranked(study, store, surveyed)
     assert opened == [("tables", "ranks", f"{group}.parquet") for group in GROUPS]
 
 
-def test_a_part_that_was_lost_is_missed(full: tuple[Study, Store]) -> None:
+def test_a_lost_part_is_computed_again(full: tuple[Study, Store]) -> None:
     study, store = full
     compared(study, store)
     before = ranked(store), store.read("pairs")
@@ -108,18 +108,18 @@ def test_a_part_that_was_lost_is_missed(full: tuple[Study, Store]) -> None:
     assert (ranked(store), store.read("pairs")) == before
 
 
-def test_pools_and_similarities_may_come_and_go(full: tuple[Study, Store]) -> None:
+def test_pools_and_similarities_may_be_added_and_removed(full: tuple[Study, Store]) -> None:
     study, store = full
     compared(study, store)
-    narrow, kept = ranked(store), times(store)
+    narrow, times_before = ranked(store), times(store)
     wide = with_udr(study, pools=("cell", "method", "data"), similarities=("lasso", "spearman"))
     assert not stands(wide, store)
     compared(wide, store)
     assert stands(wide, store) and store.parts("ranks") == ["dsprites"]
-    assert {name: times(store)[name] for name in kept} == kept
-    found = ranked(store)
-    assert len(found) == 2 * 3 * 6
-    assert {key: found[key] for key in narrow} == narrow
+    assert {name: times(store)[name] for name in times_before} == times_before
+    udr_of = ranked(store)
+    assert len(udr_of) == 2 * 3 * 6
+    assert {key: udr_of[key] for key in narrow} == narrow
     workers = Inline()
     assert not stands(study, store)
     compared(study, store, workers)
@@ -149,7 +149,7 @@ def test_pairs_of_the_older_layout_are_replaced(full: tuple[Study, Store]) -> No
     assert len(store.parts("pairs")) == 4 and not set(store.parts("pairs")) & set(GROUPS)
 
 
-def test_what_is_older_goes_only_when_all_that_is_newer_stands(
+def test_older_parts_are_removed_only_after_all_newer_parts_are_written(
     full: tuple[Study, Store],
 ) -> None:
     study, store = full
@@ -192,7 +192,7 @@ def test_a_lost_representation_is_named_each_time_and_the_others_are_ranked(
 ) -> None:
     study, store = full
     lost = models_of(study)[1]
-    kept = store.read("representations", keys=[lost.id])
+    representation = store.read("representations", keys=[lost.id])
     store.remove_part("representations", lost.id)
     for _ in range(2):
         sweep = compared(study, store)
@@ -203,12 +203,12 @@ def test_a_lost_representation_is_named_each_time_and_the_others_are_ranked(
             model.id for model in models_of(study) if model.id != lost.id
         }
         assert not stands(study, store), "it is looked for again"
-    store.write_part("representations", lost.id, kept)
+    store.write_part("representations", lost.id, representation)
     compared(study, store)
     assert stands(study, store) and len(ranked(store)) == 12
 
 
-def test_another_takes_the_place_of_a_lost_one_among_the_first_seeds(tmp_path: Path) -> None:
+def test_another_model_replaces_a_lost_one_among_the_first_seeds(tmp_path: Path) -> None:
     pools = {"pools": ["method"], "seeds_per_cell": 2}
     study, store = made_up(tmp_path, seeds=3, methods={"beta_vae": [1, 4]}, udr=pools)
     models = models_of(study)
@@ -220,7 +220,7 @@ def test_another_takes_the_place_of_a_lost_one_among_the_first_seeds(tmp_path: P
     assert {i for i, *_ in ranked(store)} == {model.id for model in first} - {models[0].id}
 
 
-def test_a_group_without_models_is_no_trouble(tmp_path: Path) -> None:
+def test_a_group_without_models_is_skipped(tmp_path: Path) -> None:
     study, store = made_up(tmp_path)
     sweep = compared(study, store)
     assert sweep.progress.troubles == [] and store.parts("ranks") == []

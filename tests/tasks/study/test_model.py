@@ -109,7 +109,7 @@ def test_wrong_settings_are_refused(kind, wrong):
         kind(**wrong)
 
 
-def test_a_metric_that_does_not_exist_is_told_with_the_nearest():
+def test_an_unknown_metric_is_refused_with_the_nearest_name():
     with pytest.raises(ValidationError, match=r"did you mean factor_vae\?"):
         Metrics(names=("factor_vea",))
 

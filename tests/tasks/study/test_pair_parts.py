@@ -87,14 +87,14 @@ def test_long_names_are_cut_and_stay_apart():
 
 
 @given(st.sets(st.integers(0, 5)), st.sets(st.integers(0, 5)), st.booleans())
-def test_what_is_held_and_what_is_missing_are_the_part(one, other, within):
+def test_stored_pairs_and_missing_pairs_make_up_the_part(one, other, within):
     models = grid(seeds=6)
     side, across = tuple(models[:6]), tuple(models[6:12])
     part = PairPart("lasso", side, side if within else across)
     ids = [frozenset(side[i].id for i in one)]
     ids.append(ids[0] if within else frozenset(across[i].id for i in other))
     had = {frozenset(pair) for pair in itertools.product(*ids) if len(set(pair)) == 2}
-    found = Counter(
+    counts = Counter(
         frozenset((a.id, b.id))
         for block in part.missing((ids[0], ids[1]))
         for a, b in (
@@ -103,19 +103,19 @@ def test_what_is_held_and_what_is_missing_are_the_part(one, other, within):
             else itertools.product(*block)
         )
     )
-    assert set(found.values()) <= {1} and not found.keys() & had
-    assert found.keys() | had == unordered([part]).keys()
+    assert set(counts.values()) <= {1} and not counts.keys() & had
+    assert counts.keys() | had == unordered([part]).keys()
 
 
-def test_a_part_says_what_it_holds():
+def test_a_part_records_its_models():
     part = wanted_parts(grid(), Udr())[1]
-    said = part.made_from(0.01)
-    assert models_in(said, 0.01) == tuple(
+    made_from = part.made_from(0.01)
+    assert models_in(made_from, 0.01) == tuple(
         frozenset(m.id for m in s) for s in (part.one, part.other)
     )
-    assert part.missing(models_in(said, 0.01)) == []
+    assert part.missing(models_in(made_from, 0.01)) == []
     assert (
-        models_in(said, 0.02)
+        models_in(made_from, 0.02)
         == models_in("", 0.01)
         == models_in("3fa9", 0.01)
         == models_in("[]", 0.01)
@@ -124,7 +124,7 @@ def test_a_part_says_what_it_holds():
     assert part.missing(NO_MODELS) == [(part.one, part.other)]
     smaller = part.without([part.one[0].id])
     assert (len(smaller.one), len(smaller.other)) == (2, 3)
-    assert smaller.missing(models_in(said, 0.01)) == []
+    assert smaller.missing(models_in(made_from, 0.01)) == []
     assert part.missing(models_in(smaller.made_from(0.01), 0.01)) == [(part.one[:1], part.other)]
 
 
@@ -132,11 +132,13 @@ def test_a_part_says_what_it_holds():
 def test_tiles_hold_every_part_once_and_few_models(most):
     models = grid([f"m{i}" for i in range(6)], range(6), 50)
     parts = wanted_parts(models, Udr(pools=("data",), similarities=("lasso", "spearman")))
-    found = tiles(parts, most)
-    assert Counter(part.name for tile in found for part in tile) == Counter(p.name for p in parts)
-    for tile in found:
+    all_tiles = tiles(parts, most)
+    assert Counter(part.name for tile in all_tiles for part in tile) == Counter(
+        p.name for p in parts
+    )
+    for tile in all_tiles:
         for side in ("one", "other"):
             inside = {model.id for part in tile for model in getattr(part, side)}
             assert len(inside) <= max(most, 50)
     cells = {1: 36, 150: 12, 400: 5, 10**6: 1}[most]
-    assert len(found) == cells * (cells + 1) // 2
+    assert len(all_tiles) == cells * (cells + 1) // 2

@@ -167,7 +167,7 @@ def check_published(row: Published) -> None:
 
 
 def check(answer: Answer) -> None:
-    assert answer.content, "an answer says at least what is missing"
+    assert answer.content, "an answer names at least what is missing"
     for content in answer.content:
         if isinstance(content, Sentence):
             check_sentence(content)
@@ -182,9 +182,9 @@ def check(answer: Answer) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("name", QUESTIONS)
-def test_a_question_answers_whatever_there_is(answers: Answers, name: str, case: str) -> None:
-    check(answers(case, name))
+def test_every_question_answers_whatever_there_is(answers: Answers, case: str) -> None:
+    for name in QUESTIONS:
+        check(answers(case, name))
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case != "full grid"])
@@ -194,33 +194,33 @@ def test_there_is_a_page_of_whatever_there_is(results_of: ResultsOf, case: str) 
     assert {name for name in QUESTIONS if not load(name)[0].section} <= set(page.ids)
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
-def test_the_full_grid_answers_every_question(answers: Answers, name: str) -> None:
-    answer = answers("full grid", name)
-    assert not answer.is_missing
-    assert all(not row.why_not for row in answer.published)
+def test_the_full_grid_answers_every_question(answers: Answers) -> None:
+    for name in QUESTIONS:
+        answer = answers("full grid", name)
+        assert not answer.is_missing, name
+        assert all(not row.why_not for row in answer.published), name
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
-def test_an_empty_store_answers_none_but_what_was_planned(answers: Answers, name: str) -> None:
-    assert answers("empty store", name).is_missing == (name not in ("run", "papers"))
+def test_an_empty_store_answers_none_but_what_was_planned(answers: Answers) -> None:
+    answered = {name for name in QUESTIONS if not answers("empty store", name).is_missing}
+    assert answered == {"run", "papers"}
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
-def test_too_few_steps_are_never_comparable(answers: Answers, name: str) -> None:
-    published = answers("few steps", name).published
-    assert all("120 training steps are too few" in row.why_not for row in published)
+def test_too_few_steps_are_never_comparable(answers: Answers) -> None:
+    for name in QUESTIONS:
+        for row in answers("few steps", name).published:
+            assert "120 training steps are too few" in row.why_not, name
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
-def test_a_question_says_where_it_stands(name: str) -> None:
-    question, _ = load(name)
-    assert question.title
-    assert {paper for paper, _ in question.papers} <= PAPERS.keys()
-    assert bool(question.menu) != bool(question.section)
-    if question.section:
-        assert QUESTIONS.index(question.section) < QUESTIONS.index(name)
-        assert not load(question.section)[0].section, "sections are not nested"
+def test_every_question_names_its_papers_and_its_section() -> None:
+    for name in QUESTIONS:
+        question, _ = load(name)
+        assert question.title, name
+        assert {paper for paper, _ in question.papers} <= PAPERS.keys(), name
+        assert bool(question.menu) != bool(question.section), name
+        if question.section:
+            assert QUESTIONS.index(question.section) < QUESTIONS.index(name), name
+            assert not load(question.section)[0].section, f"{name}: sections are not nested"
 
 
 def test_every_file_of_the_folder_is_on_the_page() -> None:

@@ -15,5 +15,5 @@ def test_failures_of_a_cell_with_one_reason_are_one_row(make_store: MakeStore) -
     reasons = {("dsprites", "beta_vae", 1.0, seed): "too hot" for seed in (0, 2)}
     reasons[("dsprites", "beta_vae", 1.0, 3)] = "too cold"
     grid = replace(GRID, diverged=reasons)
-    found = failures(read_frames(make_store(grid), grid.study()))
-    assert [(row.reason, row.seeds) for row in found] == [("too hot", (0, 2)), ("too cold", (3,))]
+    rows = failures(read_frames(make_store(grid), grid.study()))
+    assert [(row.reason, row.seeds) for row in rows] == [("too hot", (0, 2)), ("too cold", (3,))]

@@ -51,14 +51,14 @@ def compared_models(
 def test_fewer_comparisons_are_medians_over_the_first_in_a_random_order(
     partners: int, asked: tuple[int, ...]
 ) -> None:
-    """numpy partitions few numbers by sorting them, so few would not tell."""
+    """Many numbers are needed: numpy partitions few numbers by sorting them."""
     compared, dead = compared_models(9, partners, np.random.default_rng(1))
-    found = fewer(compared, dead, asked, np.random.default_rng(7))
+    medians = fewer(compared, dead, asked, np.random.default_rng(7))
     order = np.random.default_rng(7).random(compared.shape)
-    for p, scores in zip(asked, found, strict=True):
+    for p, scores in zip(asked, medians, strict=True):
         for model in range(9):
-            there = [j for j in range(partners) if not np.isnan(compared[model, j])]
-            first = sorted(there, key=lambda j, model=model: order[model, j])[:p]
+            compared_with = [j for j in range(partners) if not np.isnan(compared[model, j])]
+            first = sorted(compared_with, key=lambda j, model=model: order[model, j])[:p]
             wanted = np.median(compared[model, first]) if first else np.nan
             wanted = 0.0 if dead[model] else wanted
             assert scores[model] == pytest.approx(wanted, nan_ok=True, abs=1e-15)
@@ -97,8 +97,8 @@ def test_curves_end_at_the_rankings_own_correlation(make_store: MakeStore) -> No
     store, wide = results.store, results.models
     wide.loc[wide.index[[3, 40]], "collapsed"] = True
     wide.loc[wide.index[7], MIG] = np.nan
-    found = curves(results, "lasso")
-    names = {(c.data, c.method, c.ranking.pool, c.metric.name) for c in found}
+    all_curves = curves(results, "lasso")
+    names = {(c.data, c.method, c.ranking.pool, c.metric.name) for c in all_curves}
     assert names == {
         (data, method, pool, metric)
         for data in GRID.data
@@ -106,7 +106,7 @@ def test_curves_end_at_the_rankings_own_correlation(make_store: MakeStore) -> No
         for pool in GRID.pools
         for metric in ("mig", "fairness")  # total correlation has no direction
     }
-    for curve in found:
+    for curve in all_curves:
         of_data = wide[wide["data"] == curve.data]
         rows = of_data[of_data["method"] == curve.method]
         by = {"cell": ["method", "strength"], "method": ["method"], "data": ["data"]}
@@ -151,20 +151,22 @@ def test_mean_and_deviation_are_over_the_draws(
 
 
 def test_only_models_of_the_pool_are_compared(make_store: MakeStore) -> None:
-    """As in the paper's all-to-all, where ten seeds of each strength are ranked."""
+    """The paper's all-to-all ranks ten seeds of each strength likewise."""
     results = stored(make_store, GRID)
     store, wide = results.store, results.models
     ranks = results.frames.ranks
     seeds = ranks["model_id"].map(wide.set_index("model_id")["seed"])
     few = replace(results.frames, ranks=ranks[(ranks["pool"] != "method") | (seeds < 4)])
     of_few_models = curves(replace(results, frames=few), "lasso")
-    found = [c for c in of_few_models if c.ranking.pool == "method"]
-    assert {(c.models, c.p) for c in found} == {(8, (5,))}
+    within_method = [c for c in of_few_models if c.ranking.pool == "method"]
+    assert {(c.models, c.p) for c in within_method} == {(8, (5,))}
     of_few = wide[(wide["seed"] < 4) & (wide["data"] == "dsprites")]
     rows = of_few[of_few["method"] == "beta_vae"]
     udr = plain_udr(store, rows, rows)
     metric = rows.set_index("model_id")[MIG]
-    assert found[0].with_all == pytest.approx(spearmanr(udr, metric.loc[udr.index]).statistic)
+    assert within_method[0].with_all == pytest.approx(
+        spearmanr(udr, metric.loc[udr.index]).statistic
+    )
 
 
 def test_another_metric_changes_no_curve(make_store: MakeStore) -> None:
@@ -187,8 +189,8 @@ def test_a_curve_needs_more_than_five_partners(
     make_store: MakeStore, seeds: int, pools: tuple[str, ...]
 ) -> None:
     results = stored(make_store, replace(GRID, seeds=seeds, data=("dsprites",)))
-    found = curves(results, "lasso")
-    assert {curve.ranking.pool for curve in found} == set(pools)
+    all_curves = curves(results, "lasso")
+    assert {curve.ranking.pool for curve in all_curves} == set(pools)
 
 
 def test_without_pairs_or_labels_there_is_no_curve(make_store: MakeStore) -> None:
@@ -212,16 +214,16 @@ def test_pairs_of_other_similarities_and_unknown_models_are_not_taken(
     (part,) = (part for part in store.parts("pairs") if "more" not in part)
     other = store.read("pairs", keys=[part]).to_pandas().assign(similarity="spearman", udr=-1.0)
     models = wide[wide["data"] == "dsprites"].iloc[3:]  # "dsprites-" begins both names
-    found = pair_matrix(store, models, "lasso")
+    matrix = pair_matrix(store, models, "lasso")
     pairs = store.read("pairs").to_pandas().set_index(["regressor_id", "model_id"])["udr"]
     store.write_part("pairs", f"spearman{part.removeprefix('lasso')}", dict(other.items()))
-    assert np.array_equal(pair_matrix(store, models, "lasso"), found, equal_nan=True)
+    assert np.array_equal(pair_matrix(store, models, "lasso"), matrix, equal_nan=True)
     assert (np.nan_to_num(pair_matrix(store, models, "spearman"), nan=-1) == -1).all()
     ids = list(models["model_id"])
     for i, one in enumerate(ids):
         for j, other in enumerate(ids):
             wanted = np.nan if i == j else pairs[one, other]
-            assert found[i, j] == pytest.approx(wanted, nan_ok=True)
+            assert matrix[i, j] == pytest.approx(wanted, nan_ok=True)
 
 
 def curve(**other: Any) -> Curve:
@@ -249,8 +251,8 @@ def test_the_papers_row_stands_below_the_same_case_only() -> None:
     same, *others = curve(), curve(data="cars3d"), curve(method="dip_vae_i"), curve(ranking=method)
     titles = [row.title for row in fewer_rows([same, *others], True)]
     assert titles[1] == "The same in the paper" and len(titles) == 4
-    ours, theirs = fewer_rows([same, *others], True)[:2]
+    ours, papers = fewer_rows([same, *others], True)[:2]
     assert ours.cells[0] == (pytest.approx(0.4), pytest.approx(0.1))
-    assert theirs.cells[0] == (0.51, 0.07) and theirs.cells[-1] == (0.61, 0.01)
-    for given, beside in (([same, *others], False), (others, True)):
-        assert "The same in the paper" not in [row.title for row in fewer_rows(given, beside)]
+    assert papers.cells[0] == (0.51, 0.07) and papers.cells[-1] == (0.61, 0.01)
+    for curve_list, beside in (([same, *others], False), (others, True)):
+        assert "The same in the paper" not in [row.title for row in fewer_rows(curve_list, beside)]

@@ -21,9 +21,9 @@ def test_with_many_data_sets_and_methods_there_is_a_pair_per_data_set() -> None:
         }
     )
     assert wide[["data", "method"]].drop_duplicates().shape[0] > MOST_GROUPS
-    found = choose(wide, udr)
-    assert [choice.method for choice in found] == 5 * [None]
-    assert found[1].models == (("best", "08"), ("worst", "06"))
+    choices = choose(wide, udr)
+    assert [choice.method for choice in choices] == 5 * [None]
+    assert choices[1].models == (("best", "08"), ("worst", "06"))
     fewer = choose(wide[wide["data"] == "d0"], udr)
     assert [choice.method for choice in fewer] == ["a", "b", "c"]
     assert fewer[2].models == (("only", "04"),)

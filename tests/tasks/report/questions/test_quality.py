@@ -53,7 +53,7 @@ def wide() -> pd.DataFrame:
 
 def plain(wide: pd.DataFrame, pairs: list[tuple[Column, Column]]) -> tuple[list[float], int]:
     """Correlations one by one, as scipy gives them, and the models of groups that have any."""
-    found, models = [], 0
+    correlations, models = [], 0
     for _, rows in groups(wide, ["data", "source", "method"]):
         largest = 0
         for one, other in pairs:
@@ -61,10 +61,10 @@ def plain(wide: pd.DataFrame, pairs: list[tuple[Column, Column]]) -> tuple[list[
             if len(both) < 5 or (both.nunique() < 2).any():
                 continue
             sign = (one.direction or 1) * (other.direction or 1)
-            found.append(sign * float(spearmanr(both[one.id], both[other.id]).statistic))
+            correlations.append(sign * float(spearmanr(both[one.id], both[other.id]).statistic))
             largest = max(largest, len(both))
         models += largest
-    return found, models
+    return correlations, models
 
 
 def by_title(rows: list[QualityRow]) -> dict[str, QualityRow]:
@@ -94,8 +94,11 @@ def test_means_are_those_of_a_plain_loop(wide: pd.DataFrame) -> None:
     }
     papers = "Mean of the paper's four, on its data sets and methods"
     assert rows.pop(papers).is_mean
-    for one in [*disentangled, TASK, UNFAIR, CORRELATION]:
-        wanted[one.title] = ([one], [(one, other) for other in disentangled if other != one])
+    for column in [*disentangled, TASK, UNFAIR, CORRELATION]:
+        wanted[column.title] = (
+            [column],
+            [(column, other) for other in disentangled if other != column],
+        )
     assert rows.keys() == wanted.keys()
     for title, (metrics, others) in wanted.items():
         row = rows[title]
@@ -131,8 +134,8 @@ def test_no_number_without_a_reason() -> None:
 def test_the_papers_numbers_stand_beside_the_same_thing_only(wide: pd.DataFrame) -> None:
     draws = np.random.default_rng(2)
     wide = wide.assign(**{c.id: draws.random(len(wide)) for c in (SPEARMAN, CV)})
-    shown = [*EVERY, SPEARMAN, CV]
-    rows = by_title(quality(wide, shown))
+    columns = [*EVERY, SPEARMAN, CV]
+    rows = by_title(quality(wide, columns))
     four = rows["Mean of the paper's four, on its data sets and methods"]
     assert [mean.published for mean in four.rankings] == [
         (0.60, 0.11),

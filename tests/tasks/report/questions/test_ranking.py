@@ -40,12 +40,12 @@ def wide_of(store: Store, grid: Grid) -> pd.DataFrame:
 def test_the_section_says_how_good_the_ranking_is(make_store: MakeStore) -> None:
     store, html = made(make_store, GRID)
     text, wide = section(html, "quality"), wide_of(store, GRID)
-    found = [
+    rhos = [
         rows[f"metric {metric}"].corr(rows["udr lasso cell"], method="spearman")
         for _, rows in wide.groupby(["data", "method"])
         for metric in FOUR
     ]
-    mean = f"{number(float(np.mean(found)), 2)} ± {number(float(np.std(found, ddof=1)), 2)}"
+    mean = f"{number(float(np.mean(rhos)), 2)} ± {number(float(np.std(rhos, ddof=1)), 2)}"
     assert re.search(
         rf"Mean of the paper's four .*? {mean} 16 correlations, n = 96 paper: 0.54", text
     )
@@ -61,24 +61,27 @@ def test_the_section_says_how_good_the_ranking_is(make_store: MakeStore) -> None
     assert html.count('class="agrees figure-column"') == int(chosen[1])
     descriptions = re.findall(r'aria-label="Rank correlation of UDR and [^"]*"', html)
     assert len(descriptions) == 2 * 4, "data sets, metrics; the task and fairness in the table"
-    assert all("with 5 comparisons" in one and "FactorVAE" in one for one in descriptions)
+    assert all(
+        "with 5 comparisons" in description and "FactorVAE" in description
+        for description in descriptions
+    )
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "sentence"),
     [
         ({"steps": 120}, "120 training steps are too few to compare with them"),
         ({"sources": {"shapes3d": "look-alike"}}, "some of the pictures are not the paper's"),
     ],
 )
 def test_the_papers_numbers_stand_beside_the_papers_data_and_training_only(
-    make_store: MakeStore, changed: dict[str, object], said: str
+    make_store: MakeStore, changed: dict[str, object], sentence: str
 ) -> None:
     _, html = made(make_store, replace(GRID, pictures=False, **changed))
     text = section(html, "quality")
-    assert said in text
-    for theirs in ("paper: ", "The same in the paper", "2.95", "ten seeds"):
-        assert theirs not in text
+    assert sentence in text
+    for words in ("paper: ", "The same in the paper", "2.95", "ten seeds"):
+        assert words not in text
 
 
 def test_a_small_study_says_that_it_is_too_small(make_store: MakeStore) -> None:
@@ -109,14 +112,14 @@ def test_models_without_labels_are_ranked_and_shown(make_store: MakeStore) -> No
     text = section(page.html, "ranking")
     assert "mine user The first and the last of 16 ranked models" in text
     places = re.findall(r" (\d+) (?:β-VAE|FactorVAE) [βγ] = \S+ \d+ (\S+) (\d+) of 10", text)
-    kept = [*range(FIRST), *range(16 - LAST, 16)]
+    in_table = [*range(FIRST), *range(16 - LAST, 16)]
     assert places == [
         (str(i + 1), number(row["udr lasso method"]), f"{row['informative']:.0f}")
         for i, row in enumerate(wide.to_dict("records"))
-        if i in kept
+        if i in in_table
     ]
     assert "3 models between" in text
-    assert re.findall(r"[0-9a-f]{16}", text) == [wide["model_id"].iloc[i] for i in kept]
+    assert re.findall(r"[0-9a-f]{16}", text) == [wide["model_id"].iloc[i] for i in in_table]
     assert "MIG" not in text
     pictures = section(page.html, "pictures")
     for role, place in (("best", 0), ("worst", -1)):

@@ -29,23 +29,23 @@ def cells(medians: dict[float, dict[str, float]]) -> pd.DataFrame:
 
 def test_chosen_strengths_by_hand() -> None:
     mig, sap = MIG, SAP
-    shown = [mig, sap, UNFAIR, CORRELATION, METHOD, CELL]
+    columns = [mig, sap, UNFAIR, CORRELATION, METHOD, CELL]
     wide = cells(
         {
-            1.0: dict(zip([c.id for c in shown], (0.1, 0.9, 0.8, 7.0, 0.9, 0.1), strict=True)),
-            2.0: dict(zip([c.id for c in shown], (0.5, 0.1, 0.2, 8.0, 0.1, 0.5), strict=True)),
-            4.0: dict(zip([c.id for c in shown], (0.5, 0.1, 0.4, 9.0, 0.2, 0.3), strict=True)),
+            1.0: dict(zip([c.id for c in columns], (0.1, 0.9, 0.8, 7.0, 0.9, 0.1), strict=True)),
+            2.0: dict(zip([c.id for c in columns], (0.5, 0.1, 0.2, 8.0, 0.1, 0.5), strict=True)),
+            4.0: dict(zip([c.id for c in columns], (0.5, 0.1, 0.4, 9.0, 0.2, 0.3), strict=True)),
         }
     )
-    found = chosen_strengths(wide, shown)
-    assert found is not None
-    assert found.udr == CELL, "for strengths the paper prefers the comparison within a cell"
-    assert found.columns == (mig, sap, UNFAIR, METHOD, CELL), "no direction, no choice"
-    (row,) = found.rows
+    chosen = chosen_strengths(wide, columns)
+    assert chosen is not None
+    assert chosen.udr == CELL, "for strengths the paper prefers the comparison within a cell"
+    assert chosen.columns == (mig, sap, UNFAIR, METHOD, CELL), "no direction, no choice"
+    (row,) = chosen.rows
     assert row.chosen == ((2.0, 4.0), (1.0,), (2.0,), (1.0,), (2.0,))
     assert row.agrees == (True, False, True, None, None)
-    assert (found.same, found.compared, found.seeds) == (2, 3, 3)
-    assert found.by_chance == pytest.approx(1.0)
+    assert (chosen.same, chosen.compared, chosen.seeds) == (2, 3, 3)
+    assert chosen.by_chance == pytest.approx(1.0)
 
 
 def test_where_all_medians_are_equal_nothing_is_chosen() -> None:
@@ -53,11 +53,11 @@ def test_where_all_medians_are_equal_nothing_is_chosen() -> None:
     wide = cells({1.0: {mig.id: 0.5, METHOD.id: 0.1}, 2.0: {mig.id: 0.5, METHOD.id: 0.2}})
     assert chosen_strengths(wide, [mig, METHOD]) is None
     other = wide.assign(method="factor_vae", **{mig.id: wide["strength"]})
-    found = chosen_strengths(pd.concat([wide, other]), [mig, METHOD])
-    assert found is not None and found.udr == METHOD
-    assert [row.agrees for row in found.rows] == [(None, None), (True, None)]
-    assert [row.chosen[0] for row in found.rows] == [(), (2.0,)]
-    assert (found.compared, found.by_chance) == (1, 0.5)
+    chosen = chosen_strengths(pd.concat([wide, other]), [mig, METHOD])
+    assert chosen is not None and chosen.udr == METHOD
+    assert [row.agrees for row in chosen.rows] == [(None, None), (True, None)]
+    assert [row.chosen[0] for row in chosen.rows] == [(), (2.0,)]
+    assert (chosen.compared, chosen.by_chance) == (1, 0.5)
 
 
 @pytest.mark.parametrize("missing", [METHOD.id, MIG.id])

@@ -25,8 +25,8 @@ def test_correlations_are_scipys(make_store: MakeStore) -> None:
         )
         assert row.overall.n == len(both) == 32
         assert row.overall.rho == pytest.approx(spearmanr(both.udr, both.value).statistic)
-        for method, found in zip(GRID.methods, row.per_method, strict=True):
+        for method, correlation in zip(GRID.methods, row.per_method, strict=True):
             part = both[both.method == method]
-            assert found is not None
-            assert found.n == 16
-            assert found.rho == pytest.approx(spearmanr(part.udr, part.value).statistic)
+            assert correlation is not None
+            assert correlation.n == 16
+            assert correlation.rho == pytest.approx(spearmanr(part.udr, part.value).statistic)

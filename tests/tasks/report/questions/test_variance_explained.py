@@ -19,8 +19,8 @@ def test_variance_explained_is_that_of_least_squares() -> None:
     rows["score"] = draws.normal(size=60) + rows["method"].map({"a": 0, "b": 1, "c": 3})
     design = (rows["method"].to_numpy()[:, None] == np.array(list("abc"))).astype(float)
     fitted = design @ np.linalg.lstsq(design, rows["score"].to_numpy(), rcond=None)[0]
-    left = ((rows["score"] - fitted) ** 2).sum()
-    wanted = 1 - left / ((rows["score"] - rows["score"].mean()) ** 2).sum()
+    residual = ((rows["score"] - fitted) ** 2).sum()
+    wanted = 1 - residual / ((rows["score"] - rows["score"].mean()) ** 2).sum()
     assert 0.2 < wanted < 0.95
     assert variance_explained(rows, "score", ["method"]) == pytest.approx(wanted)
     assert variance_explained(rows, "score", ["strength"]) is None
