@@ -20,7 +20,8 @@ Conventions:
 - A factor with one training value leaves nothing to learn; its gap is 0 and it counts in the mean.
 - A value that is absent from training is never predicted; one absent from the test counts nowhere.
 - A single latent's runner-up is one that is 0 everywhere.
-- Constant latents are classified like any other, as in the released code.
+- A constant latent predicts the commonest value (of two values, the first), as the released code's
+  machines do.
 - Latents are not standardised, as in the released code, so that the score depends on their scale
   and shift; one with training values beyond 1e6 in size is divided down to that size, as the solver
   fails far beyond.
@@ -45,6 +46,7 @@ from metrics.base.predictors import (
 
 NEEDS = frozenset({"table", "test_table", "targets"})
 LARGE = 1e6
+EQUAL = 1e-12  # of the largest value: means of classes that differ by less are equal
 
 Floats = NDArray[np.float64]
 
@@ -140,12 +142,28 @@ def _accuracy(
 ) -> float:
     from sklearn.svm import LinearSVC  # a second, which a list of metrics does not need
 
-    if (factor == factor[0]).all():
-        return float((test_factor == factor[0]).mean())
+    if (known := _without_slope(latent, factor)) is not None:
+        return float((test_factor == known).mean())
     machine = LinearSVC(C=penalty, class_weight="balanced", random_state=seed)
     with quiet():
         machine.fit(latent[:, None], factor)
     return float((machine.predict(test_latent[:, None]) == test_factor).mean())
+
+
+def _without_slope(latent: Floats, factor: Factors) -> int | None:
+    """The class that is predicted everywhere where the machine has nothing to go by, else None.
+
+    A constant latent separates nothing, and the commonest class wins. Of two classes with equal
+    means neither wins, and scikit-learn predicts the first. The solver may never end there, as its
+    first gradient is nothing but rounding.
+    """
+    classes, counts = np.unique(factor, return_counts=True)
+    if len(classes) == 2:
+        one, other = (latent[factor == value].mean() for value in classes)
+        return int(classes[0]) if abs(one - other) <= EQUAL * np.abs(latent).max() else None
+    if len(classes) == 1 or latent.min() == latent.max():
+        return int(classes[counts.argmax()])
+    return None
 
 
 def explained(tables: RealTables) -> Floats:

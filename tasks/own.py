@@ -65,9 +65,9 @@ def read_codes(path: Path, bins: int = BINS) -> OwnCodes:
     arrays = _arrays(path, readers, CODES_NAMES, CODES_FILE, required=("codes", "factors"))
     with naming_file(path):
         codes = numbers("codes", arrays["codes"], ("row", "column"))
-        values = numbers("factors", arrays["factors"], ("row", "factor"))
-        if np.asarray(arrays["factors"]).dtype.kind in "iub":
-            values = whole_numbers("factors", arrays["factors"], ("row", "factor"))
+        whole = np.asarray(arrays["factors"]).dtype.kind in "iub"
+        read = whole_numbers if whole else numbers
+        values: NDArray[Any] = read("factors", arrays["factors"], ("row", "factor"))
     if len(codes) != len(values):
         row_count = f"{len(values)} rows of factors"
         raise WrongInput(f"{path.name}, factors", row_count, f"{len(codes)}, as codes has")
@@ -76,7 +76,7 @@ def read_codes(path: Path, bins: int = BINS) -> OwnCodes:
     names = _names(path, "factor_names", arrays, columns, accepted)
     kinds = _names(path, "factor_kinds", arrays, columns, accepted)
     are_continuous = kinds_of(f"{path.name}, factor_kinds", list(values.T), kinds)
-    if values.dtype.kind == "i" and not any(are_continuous):
+    if whole and not any(are_continuous):
         return OwnCodes(codes, values, names)
     factors, targets = np.empty(values.shape, np.int64), np.empty(values.shape)
     for place, (column, is_continuous) in enumerate(zip(values.T, are_continuous, strict=True)):

@@ -160,6 +160,35 @@ def test_a_factor_with_one_value_has_gap_zero_and_counts():
     assert parts(sap(codes, constant, codes, test_factors), "accuracy")[3] == 0.75
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("value", [0.0, -3.0, 317.3298645])
+@pytest.mark.parametrize("counts", [(10, 5, 5), (4, 9, 7), (1, 2, 3, 30), (12, 8), (8, 12)])
+def test_constant_latents_are_classified_as_by_scikit_learn(value, counts):
+    factor = np.repeat(np.arange(len(counts)), counts)
+    latent = np.full(len(factor), value)
+    machine = LinearSVC(C=0.01, class_weight="balanced", dual=False).fit(latent[:, None], factor)
+    if len(counts) > 2:
+        assert (machine.predict(latent[:, None]) == np.argmax(counts)).all()
+    else:  # the sign of a decision that is 0 but for rounding
+        assert np.abs(machine.decision_function(latent[:, None])).max() < 1e-3
+    scores = sap(latent[:, None], factor[:, None], latent[:, None], factor[:, None])
+    share = (max(counts) if len(counts) > 2 else counts[0]) / len(factor)
+    assert parts(scores, "accuracy") == [pytest.approx(share)]
+
+
+@pytest.mark.timeout(60, method="thread")
+def test_tables_at_which_the_solver_does_not_end():
+    """A value that four fifths of the rows have, where there are five: all terms cancel."""
+    codes = np.full((20, 4), 317.32986450195312, np.float32)
+    codes[15, 0] = 228.69699096679688
+    factor = [125, -114, 125, 125, 125, 126, 125, -124, *[125] * 11, 100]
+    scores = sap(codes, np.array(factor)[:, None], codes, np.array(factor)[:, None])
+    assert parts(scores, "accuracy") == [0.8]
+    symmetric = np.array([[-1.0], [1], [-1], [1]])
+    scores = sap(symmetric, [[0], [0], [1], [1]], symmetric, [[0], [0], [1], [1]])
+    assert parts(scores, "accuracy") == [0.5]
+
+
 @pytest.mark.filterwarnings("error")
 def test_values_absent_from_training_or_test():
     factors = np.repeat([0, 1], 50)[:, None]

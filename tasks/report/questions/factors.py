@@ -85,12 +85,18 @@ def factor_values(results: Results) -> pd.DataFrame:
 def medians(rows: pd.DataFrame) -> pd.DataFrame:
     """A row per factor, a column per measure that has values; the factor found best comes first."""
     table = rows.pivot_table("value", "factor", "measure", aggfunc="median")
-    return table.sort_values(list(table.columns[:1]), ascending=False, kind="stable")
+    best_first = table[measures(table)[0]].sort_values(ascending=False, kind="stable")
+    return table.loc[best_first.index]
+
+
+def measures(table: pd.DataFrame) -> list[int]:
+    """The places in MEASURES of its columns."""
+    return [int(str(place)) for place in table.columns]
 
 
 def _finding(data: str, rows: pd.DataFrame) -> Sentence:
     table = medians(rows)
-    first = table.columns[0]
+    first = measures(table)[0]
     best, *others = (
         f"{factor} {number(value, 2)}" for factor, value in table[first].dropna().items()
     )
@@ -99,7 +105,7 @@ def _finding(data: str, rows: pd.DataFrame) -> Sentence:
     )
     if others:
         text += Markup("; then {}").format(", ".join(others))
-    spread = [measure for measure in table.columns if measure >= len(FOUND)]
+    spread = [measure for measure in measures(table) if measure >= len(FOUND)]
     if spread:
         latents = table[spread[0]].sort_values()
         text += Markup(". {} is held by the fewest latents, {}").format(
@@ -116,7 +122,7 @@ def _table(data: str, source: str, rows: pd.DataFrame) -> Table:
     table = medians(rows)
     headings = (
         Heading("Factor"),
-        *(Heading(MEASURES[measure].title, numeric=True) for measure in table.columns),
+        *(Heading(MEASURES[measure].title, numeric=True) for measure in measures(table)),
     )
     return Table(
         headings,
@@ -134,8 +140,8 @@ def _table(data: str, source: str, rows: pd.DataFrame) -> Table:
 def _cells(data: str, rows: pd.DataFrame, results: Results) -> Iterator[Table]:
     """Per cell: how well each factor is found, and by how many latents; folded."""
     overall = medians(rows)
-    spread = [measure for measure in overall.columns if measure >= len(FOUND)]
-    for measure in [overall.columns[0], *spread[:1]]:
+    first, *others = measures(overall)
+    for measure in [first, *[place for place in others if place >= len(FOUND)][:1]]:
         of_measure = rows[rows["measure"] == measure]
         lines = []
         for (method, strength), part in groups(of_measure, ["method", "strength"]):
