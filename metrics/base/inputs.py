@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics.base.arrays import BadArray, Codes, Factors, check, numbers, whole_numbers
-from metrics.base.trees import Classifier, Kind, learn
+from metrics.base.trees import Classifier, Kind, bounded, learn
 
 Part = TypeVar("Part")
 Reals: TypeAlias = NDArray[np.float64]
@@ -148,6 +148,11 @@ class Inputs:
     def boosted(self) -> list[Classifier]:
         """Boosted trees that predict each factor from the codes: learned once for all metrics."""
         return learn(*check(self.codes, self.factors), self.trees, self.tree_seed)
+
+    @cached_property
+    def bounded(self) -> list[Classifier]:
+        """The same trees without steps so long that rounding decides (metrics/base/trees.py)."""
+        return bounded(self.boosted, *check(self.codes, self.factors), self.tree_seed)
 
     @cached_property
     def matrices(self) -> dict[str, NDArray[np.float64]]:

@@ -14,6 +14,9 @@ from metrics.base.arrays import Codes, Factors
 Kind: TypeAlias = Literal["presorted", "sklearn"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 Matrix: TypeAlias = NDArray[np.floating[Any]]
+# A tenth of a step is added to the log-odds. 36 nats take a chance of one half below the rounding
+# of doubles, 2.2e-16: of longer steps nothing but rounding is left.
+LONGEST = 360.0
 
 
 class Classifier(Protocol):
@@ -54,6 +57,30 @@ def learn(codes: Codes, factors: Factors, kind: Kind, seed: int) -> list[Classif
     for classifier, factor in zip(classifiers, factors.T, strict=True):
         classifier.fit(codes, factor)
     return classifiers
+
+
+def bounded(
+    classifiers: list[Classifier], codes: Codes, factors: Factors, seed: int
+) -> list[Classifier]:
+    """The classifiers that `learn` gave; those with longer steps than LONGEST are learned again,
+    with steps of at most that."""
+    from metrics.compiled.boosting import Boosting
+
+    stable: list[Classifier] = []
+    for classifier, factor in zip(classifiers, factors.T, strict=True):
+        if longest_step(classifier) > LONGEST:
+            classifier = Boosting(seed, LONGEST).fit(codes, factor)
+        stable.append(classifier)
+    return stable
+
+
+def longest_step(classifier: Any) -> float:
+    """The largest value of a leaf."""
+    if isinstance(classifier, OneValue):
+        return 0.0
+    if hasattr(classifier, "estimators_"):  # scikit-learn's
+        return float(max(np.abs(tree.tree_.value).max() for tree in classifier.estimators_.flat))
+    return float(classifier.longest_step_)
 
 
 def _unfitted(factor: NDArray[Any], kind: Kind, seed: int) -> Classifier:

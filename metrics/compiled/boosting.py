@@ -39,10 +39,10 @@ Floats = NDArray[np.float64]
 
 
 class Boosting:
-    """The classifier, with scikit-learn's interface."""
+    """The classifier, with scikit-learn's interface. `longest_step` is a bound on leaves."""
 
-    def __init__(self, seed: int = 0) -> None:
-        self.seed = seed
+    def __init__(self, seed: int = 0, longest_step: float = np.inf) -> None:
+        self.seed, self.longest_step = seed, longest_step
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> "Boosting":
         """Learn from X (rows, columns) and y (rows,), which has two values or more."""
@@ -70,6 +70,7 @@ class Boosting:
         ]
         falls = self._grow(columns, member)
         self.feature_importances_ = falls / (falls.sum() or 1.0)
+        self.longest_step_ = max(np.abs(trees.leaves).max() for trees in self._trees)
         return self
 
     def _grow(self, columns: NDArray[np.float32], member: Floats) -> Floats:
@@ -82,7 +83,9 @@ class Boosting:
         raw = np.repeat(self._start[:, None], rows, axis=1)
         for trees in self._trees:
             chance = _chances(raw)
-            grow_round(columns, order, member - chance, trees, falls, state, space)
+            grow_round(
+                columns, order, member - chance, trees, falls, state, space, self.longest_step
+            )
             if len(raw) > 1:  # Friedman's factor, as in scikit-learn
                 trees.leaves[:] *= (len(raw) - 1) / len(raw)
             add_round(columns, trees, RATE, raw, space.leaf)

@@ -74,12 +74,13 @@ def grow_round(
     falls: Floats,
     state: NDArray[np.uint64],
     space: Workspace,
+    longest: float,
 ) -> None:
     """Fit a tree to each class's gradient, (classes, rows); add to `falls`, (columns,), how much
-    the splits by each column lower the squared error."""
+    the splits by each column lower the squared error. No leaf's step is longer than `longest`."""
     for place in range(len(gradient)):
         _grow(columns, order, gradient[place], place, trees, falls, state, space)
-        _newton(columns, gradient[place], place, trees, space)
+        _newton(columns, gradient[place], place, trees, space, longest)
 
 
 @compiled()
@@ -281,6 +282,7 @@ def _newton(
     place: int,
     trees: Tree,
     space: Workspace,
+    longest: float,
 ) -> None:
     """Give every leaf the step that lowers its rows' log-loss most, to second order."""
     _find_leaves(columns, place, trees, space.leaf)
@@ -292,7 +294,8 @@ def _newton(
         curvatures[lane, leaf] += size * (1 - size)
     for leaf in range(LEAVES):
         slope, curvature = slopes[:, leaf].sum(), curvatures[:, leaf].sum()
-        trees.leaves[place, leaf] = 0.0 if curvature < FLAT else slope / curvature
+        step = 0.0 if curvature < FLAT else slope / curvature
+        trees.leaves[place, leaf] = min(max(step, -longest), longest)
 
 
 @compiled()

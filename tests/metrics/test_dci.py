@@ -3,9 +3,13 @@ import pytest
 from scipy.stats import entropy
 from sklearn.ensemble import GradientBoostingClassifier
 
+from metrics.base.dci_scores import disentanglement
 from metrics.base.inputs import Inputs
+from metrics.base.trees import LONGEST, longest_step
+from metrics.compiled.boosting import Boosting
 from metrics.dci import dci, importances
 from metrics.evaluate import evaluate
+from tests.metrics.compiled.test_boosting import Problem
 from tests.metrics.test_dci_forest import parts, table
 
 RNG = np.random.default_rng
@@ -55,6 +59,45 @@ def test_the_quicker_trees_score_alike():
     for one, other in zip(ours, theirs, strict=True):
         tolerance = 0.03 if "inform" in one.part or "latent" in one.part else 0.005
         assert one.value == pytest.approx(other.value, abs=tolerance), one
+
+
+STABLE = {
+    "stable": "score",
+    "stable_completeness": "completeness",
+    "stable_informativeness_test": "informativeness_test",
+}
+
+
+def test_the_stable_parts_are_the_headline_where_no_step_is_long():
+    scores = dci(inputs_of(*table(0, 300)))
+    for stable, headline in STABLE.items():
+        assert parts(scores, stable) == parts(scores, headline)
+
+
+def test_long_steps_are_bounded_in_the_stable_parts_only():
+    """Two hundred classes, some two rows each: leaves of 1e7, in scikit-learn as here."""
+    codes, target = Problem(200, 3, 400, seed=3).draw(400)
+    factors = np.column_stack([target, target % 2])
+    inputs = inputs_of(codes, factors)
+    steps, bounded = (list(map(longest_step, each)) for each in (inputs.boosted, inputs.bounded))
+    assert steps[0] > 1e5 and bounded[0] <= LONGEST
+    assert inputs.bounded[1] is inputs.boosted[1], "what needs no bound is not learned again"
+    scores = dci(inputs)
+    again = Boosting(inputs.tree_seed, LONGEST).fit(codes, target)
+    matrix = np.stack([again.feature_importances_, importances(inputs.boosted)[:, 1]], axis=1)
+    assert parts(scores, "stable") == pytest.approx(disentanglement(matrix)[0])
+    assert parts(scores, "stable") != parts(scores, "score")
+    alone = dci(inputs_of(codes, factors[:, 1:]))
+    assert parts(alone, "stable") == parts(alone, "score")
+
+
+def test_scikit_learns_steps_are_seen_too():
+    codes, factors = table(0, 300)
+    ours, reference = (
+        inputs_of(codes, factors[:, 1:], trees=kind).boosted for kind in ("presorted", "sklearn")
+    )
+    for one, other in zip(ours, reference, strict=True):
+        assert longest_step(one) == pytest.approx(longest_step(other), rel=0.2)
 
 
 def test_by_hand():

@@ -19,7 +19,7 @@ class Grown:
     falls: np.ndarray
 
 
-def grow(codes, gradient, seed=0) -> Grown:
+def grow(codes, gradient, seed=0, longest=np.inf) -> Grown:
     """`codes` (rows, columns), `gradient` (classes, rows)."""
     columns = np.ascontiguousarray(np.asarray(codes).T, np.float32)
     rows, classes = columns.shape[1], len(gradient)
@@ -31,7 +31,7 @@ def grow(codes, gradient, seed=0) -> Grown:
     falls, state = np.zeros(len(columns)), np.array([seed], np.uint64)
     order = np.argsort(columns, axis=1, kind="stable").astype(np.uint16)
     space = workspace(len(columns), rows, np.uint16)
-    grow_round(columns, order, gradient, trees, falls, state, space)
+    grow_round(columns, order, gradient, trees, falls, state, space, longest)
     return Grown(trees, falls)
 
 
@@ -168,6 +168,14 @@ def test_a_row_whose_class_seemed_impossible_has_no_curvature():
     gradient = np.array([[1 - 1e-58, 1e-80]])
     grown = grow(np.zeros((2, 1)), gradient)
     assert grown.trees.leaves[0, 0] == pytest.approx(1e80)
+
+
+def test_no_step_is_longer_than_asked():
+    gradient = np.array([[0.999, -0.999, 0.2, 0.1]])
+    codes = np.arange(4.0)[:, None]
+    free, short = (grow(codes, gradient, longest=limit).trees.leaves for limit in (np.inf, 5))
+    assert np.abs(free).max() > 900
+    np.testing.assert_array_equal(short, free.clip(-5, 5))
 
 
 def test_a_leaf_without_curvature_adds_nothing():
