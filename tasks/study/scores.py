@@ -25,18 +25,20 @@ def read_scores(
 
 def up_to_date(rows: pa.Table) -> pa.Table:
     """Without the rows of an older protocol than their metric's. Unknown metrics stay."""
-    return rows.filter(pc.invert(_outdated(rows)))
+    outdated = pc.field("protocol") < 0
+    for name, facts in METRICS.items():
+        of_metric = pc.field("metric") == name
+        outdated |= of_metric & (pc.field("protocol") < facts.protocol)
+    return rows.filter(~outdated)
 
 
 def outdated_metrics(store: Store) -> list[str]:
     """The metrics of which the store has rows of an older protocol."""
     rows = store.read("scores", ["metric", "protocol"])
-    metrics = set(rows.filter(_outdated(rows))["metric"].to_pylist())
+    pairs = set(zip(rows["metric"].to_pylist(), rows["protocol"].to_pylist(), strict=True))
+    metrics = {metric for metric, protocol in pairs if is_outdated(metric, protocol)}
     return [name for name in METRICS if name in metrics]
 
 
-def _outdated(rows: pa.Table) -> pa.ChunkedArray:
-    names = pa.array(METRICS, pa.string())
-    protocols = pa.array([facts.protocol for facts in METRICS.values()], pa.int32())
-    newest = pc.take(protocols, pc.index_in(rows["metric"], names))  # null for an unknown metric
-    return pc.fill_null(pc.less(rows["protocol"], newest), False)
+def is_outdated(metric: str, protocol: int) -> bool:
+    return metric in METRICS and protocol < METRICS[metric].protocol

@@ -8,7 +8,7 @@ from typing import Any
 
 from infra.store import Store
 from tasks.study.model import STATUSES, TRAINED, Cell, Model
-from tasks.study.scores import read_scores
+from tasks.study.scores import is_outdated
 from tasks.study.spec import Study
 
 
@@ -61,10 +61,11 @@ def survey(study: Study, store: Store, cells: Sequence[Cell] | None = None) -> l
     wanted = set(study.metrics.names)
     metrics_of: dict[str, set[str]] = {}
     if ended and wanted:
-        scores = read_scores(store, ["model_id", "metric"])
+        scores = store.read("scores", ["model_id", "metric", "protocol"])
         columns = (scores[name].to_pylist() for name in scores.column_names)
-        for model_id, metric in set(zip(*columns, strict=True)):
-            metrics_of.setdefault(model_id, set()).add(metric)
+        for model_id, metric, protocol in set(zip(*columns, strict=True)):
+            if not is_outdated(metric, protocol):
+                metrics_of.setdefault(model_id, set()).add(metric)
     states = []
     for cell in study.cells() if cells is None else cells:
         rows_of = {model.id: ended[model.id] for model in cell.models if model.id in ended}

@@ -355,7 +355,10 @@ def test_every_metric_declares_its_properties():
 @pytest.mark.parametrize("name", METRICS)
 def test_a_metric_says_what_it_is_and_needs(name):
     module = metric(name)
-    tables, drawn = {"table", "test_table"}, {"groups", "pairs", "variations", "interventions"}
+    tables, drawn = (
+        {"table", "test_table", "targets"},
+        {"groups", "pairs", "variations", "interventions"},
+    )
     assert module.NEEDS.issubset(tables | drawn | {"posterior"})
     for word in ("Paper:", "Family:", "Property:"):
         assert word in (module.__doc__ or "")

@@ -54,7 +54,7 @@ def answer(results: Results) -> Answer:
     mean, deviation = SWITCHED_OFF
     paper = (
         f"In {QUESTION.place}: {number(mean, 2)} ± {number(deviation, 2)} of 10 "
-        f"over all methods but {method_name(NEVER_OFF)}, which switches none off."
+        f"over all methods but {method_name(NEVER_OFF)}, which switches off no latent."
     )
     without = of_models(results.models[results.models["method"] != NEVER_OFF], study.latents)
     text = Markup(

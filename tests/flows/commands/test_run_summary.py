@@ -231,7 +231,9 @@ def test_the_table_of_a_ranking_fits_too(
     train(store, models_of(study))
     for model in models_of(study):
         score = {"part": "score", "factor": None, "reason": "", "seconds": 0.0, "stream": ""}
-        rows = {**model.keys, "metric": list(study.metrics.names), **score, "value": 0.5}
+        names = list(study.metrics.names)
+        protocols = [METRICS[name].protocol for name in names]
+        rows = {**model.keys, "protocol": protocols, "metric": names, **score, "value": 0.5}
         store.write_part("scores", model.id, table_of("scores", rows))
     compared(study, store)
     monkeypatch.setenv("COLUMNS", "1000")
