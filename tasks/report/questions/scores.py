@@ -70,7 +70,34 @@ def answer(results: Results) -> Answer:
         text = "No model has been trained to its end yet, so there is nothing to score, to rank or "
         return missing(text + "to show.")
     rows = cell_rows(results.frames, results.models, results.columns)
-    return Answer((*_sentences(results, rows), *_repeats(results), _table(results, rows)))
+    notes = (*_repeats(results), *_chaotic_dci(results))
+    return Answer((*_sentences(results, rows), *notes, _table(results, rows)))
+
+
+def _chaotic_dci(results: Results) -> list[Sentence]:
+    """What one DCI is worth where its trees' steps are so long that rounding decides."""
+    if "metric dci" not in results.models:
+        return []
+    stable = Column("dci", "DCI", part="stable")
+    models = results.with_parts([stable]).dropna(subset=["metric dci", stable.id])
+    sentences = []
+    for (data, source), rows in groups(models, DATA_SET):
+        differ = rows[rows["metric dci"] != rows[stable.id]]
+        if len(differ):
+            text = Markup(
+                "{}: DCI of {} of {} rests on boosted trees whose steps are so long that rounding "
+                "and the order of latents decide (docs/choices.md, “One DCI on Cars3D”): a single "
+                "one is worth ± 0.01 to 0.02. Of those models the median is {}, and {} with "
+                "bounded steps (part “stable”)."
+            ).format(
+                data_label(data, source),
+                f"{len(differ):,}",
+                plural(len(rows), "model"),
+                number(float(differ["metric dci"].median())),
+                number(float(differ[stable.id].median())),
+            )
+            sentences.append(Sentence(text, "note"))
+    return sentences
 
 
 def _repeats(results: Results) -> list[Sentence]:

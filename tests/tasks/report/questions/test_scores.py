@@ -54,6 +54,24 @@ def test_repeated_draws_say_how_far_one_deviates(make_store: MakeStore) -> None:
     assert "MIG 0.010, FactorVAE score 0.200." in text
 
 
+def test_dci_of_long_steps_says_what_it_is_worth(make_store: MakeStore) -> None:
+    grid = Grid(metrics=("mig", "dci"), seeds=4, curves=False, pictures=False)
+    store = make_store(grid)
+    for part in store.parts("scores"):
+        rows = store.read("scores", keys=[part]).to_pylist()
+        headlines = [row for row in rows if (row["metric"], row["part"]) == ("dci", "score")]
+        rows += [
+            row | {"part": "stable", "value": 0.5 if row["data"] == "dsprites" else row["value"]}
+            for row in headlines
+            if row["factor"] is None
+        ]
+        store.write_part("scores", part, {name: [row[name] for row in rows] for name in rows[0]})
+    content = answer(read_results(store, grid.study())).content
+    (note,) = (c.text for c in content if isinstance(c, Sentence) and "rounding" in c.text)
+    assert "DCI of 16 of 16 models" in note and "dSprites" in note and "Color" not in note
+    assert "0.500 with bounded steps" in note
+
+
 def test_cells_follow_the_order_of_the_study(make_store: MakeStore) -> None:
     methods = {"factor_vae": (40.0, 10.0), "beta_vae": (16.0, 2.0)}
     grid = Grid(methods=methods, seeds=1, data=("noisy_dsprites", "dsprites"))
