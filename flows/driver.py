@@ -30,6 +30,7 @@ from tasks.study.spec import PerModel, Study
 from tasks.study.survey import CellState
 
 # Tables whose parts are merged when a cell is done; representations are read model by model.
+AFTER_SCORES = 1  # the priority of training: scores of trained models go first
 MERGED_TABLES = ("models", "curves", "pictures", "scores")
 MERGING = 4  # cells at once; in an order by seeds all of them want to be merged at the end
 CLAIM_SECONDS = 1.0
@@ -99,7 +100,8 @@ class StudyRun:
     def train(self, workers: Workers, cell: str) -> None:
         """Train a cell's unfinished models; each is scored as soon as it is trained."""
         state, resources = self.cells[cell], self._training_resources
-        calls = workers.calls(self.worker.train, resources, self._decide("models"))
+        decide = self._decide("models")
+        calls = workers.calls(self.worker.train, resources, decide, priority=AFTER_SCORES)
         self.progress.start("train")
         try:
             for model in state.unfinished:

@@ -1,4 +1,10 @@
-"""Ray workers: calls are submitted in order of rank, a bounded number of each kind at a time."""
+"""Ray workers: calls are submitted in order of priority and rank, few more than can start.
+
+Ray chooses freely among the calls of different functions that wait in it. So that urgent calls do
+not wait behind others there, no more calls are submitted than can run at once, and of short calls
+some more, which take half a second together: they follow each other without a pause. A cluster gets
+one more per core, as it grows only if calls wait.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +28,9 @@ from infra.errors import RAY_CLUSTER, RUN_AGAIN, WrongInput
 from infra.runtime import ASKED_ONCE, BLAS_KERNELS, LOOPBACK_ONLY, WORKER, cores
 
 OBJECT_STORE_BYTES = 150 * 2**20  # enough: calls pass ids and paths, never arrays
-CALLS_PER_CORE = 4  # submitted calls of a kind; thousands of pending calls slow a Ray driver down
+AHEAD_SECONDS = 0.5  # of work that may wait in Ray for each core
+MOST_AHEAD = 3  # calls for each core; thousands of pending calls slow a Ray driver down
+RECENT = 0.2  # the weight of the newest call in the mean duration of its kind
 POLL_SECONDS = 0.2
 RETRY_SECONDS = 2.0
 CLUSTER_SIZE_SECONDS = 30.0
@@ -82,13 +90,14 @@ class CallQueue:
     workers: Workers
     kind: Kind
     decide: Callable[..., Any] = run_now
+    priority: int = 0  # calls of a lower number are submitted first
     _results: queue.SimpleQueue[tuple[Call | None, Any]] = field(default_factory=queue.SimpleQueue)
     _added: int = 0
 
     def add(self, call: Call, rank: Rank = ()) -> None:
-        """Add a call; of those that wait, the one with the lowest rank is next."""
+        """Add a call; of those that wait with this priority, that of the lowest rank is next."""
         self._added += 1
-        self.workers.enqueue(self, call, rank)
+        self.workers.enqueue(self, call, (self.priority, *rank))
 
     def end(self) -> None:
         """No call will be added any more."""
@@ -117,6 +126,11 @@ class _Waiting:
     call: Call = field(compare=False)
     queue: CallQueue = field(compare=False)
     tries: int = field(default=0, compare=False)
+    submitted_at: float = field(default=0.0, compare=False)
+
+    @property
+    def cpus(self) -> float:
+        return self.queue.kind[1].cpus
 
 
 class Workers:
@@ -140,6 +154,7 @@ class Workers:
         self._delayed: list[tuple[float, _Waiting]] = []
         self._submitted: dict[Any, _Waiting] = {}
         self._in_flight: Counter[Kind] = Counter()
+        self._seconds: dict[Kind, float] = {}  # mean duration of recent calls
         self._remote: dict[tuple[Kind, bool], Any] = {}
         self._queues: weakref.WeakSet[CallQueue] = weakref.WeakSet()
         self._number = 0
@@ -155,8 +170,9 @@ class Workers:
         function: Callable[..., Any],
         resources: Resources = Resources(),
         decide: Callable[..., Any] = run_now,
+        priority: int = 0,
     ) -> CallQueue:
-        calls = CallQueue(self, (function, resources), decide)
+        calls = CallQueue(self, (function, resources), decide, priority)
         with self._changed:
             self._queues.add(calls)
             if self._error:
@@ -269,6 +285,7 @@ class Workers:
             kind, call = waiting.queue.kind, waiting.call
             decision = waiting.queue.decide(*call)
             if decision is Decision.NOW:
+                waiting.submitted_at = self._now()
                 self._submitted[self._remote_function(kind).remote(*call)] = waiting
                 self._in_flight[kind] += 1
             elif decision is Decision.LATER:
@@ -280,12 +297,34 @@ class Workers:
         self._delayed.append((self._now() + RETRY_SECONDS, waiting))
 
     def _next(self) -> _Waiting | None:
-        """The next call of a kind of which more may be submitted."""
+        """The most urgent call for which there is room."""
         with self._changed:
-            for kind, waiting in self._waiting.items():
-                if waiting and self._in_flight[kind] < CALLS_PER_CORE * self.count:
-                    return heapq.heappop(waiting)
+            first = [waiting[0] for waiting in self._waiting.values() if waiting]
+            for waiting in sorted(first):
+                if self._has_room(waiting):
+                    return heapq.heappop(self._waiting[waiting.queue.kind])
         return None
+
+    def _has_room(self, waiting: _Waiting) -> bool:
+        kind, resources = waiting.queue.kind, waiting.queue.kind[1]
+        ahead = self._ahead(waiting) * self.count
+        at_once = self.count / resources.cpus
+        if self.gpus and resources.gpus:
+            at_once = min(at_once, self.gpus / resources.gpus)
+        cpus = sum(submitted.cpus for submitted in self._submitted.values())
+        return (
+            self._in_flight[kind] < max(1, int(at_once)) + ahead
+            and cpus + resources.cpus <= max(self.count, resources.cpus) + ahead
+        )
+
+    def _ahead(self, waiting: _Waiting) -> int:
+        """How many calls may wait in Ray for each core; none while a more urgent call is there."""
+        priority = waiting.queue.priority
+        if any(other.queue.priority < priority for other in self._submitted.values()):
+            return 0
+        seconds = self._seconds.get(waiting.queue.kind)
+        ahead = 0 if seconds is None else min(MOST_AHEAD, int(AHEAD_SECONDS / max(seconds, 1e-3)))
+        return max(ahead, 1) if self.cluster else ahead
 
     def _collect(self) -> None:
         if not self._submitted:
@@ -299,6 +338,8 @@ class Workers:
             waiting = self._submitted.pop(reference)
             kind = waiting.queue.kind
             self._in_flight[kind] -= 1
+            took = self._now() - waiting.submitted_at
+            self._seconds[kind] = (1 - RECENT) * self._seconds.get(kind, took) + RECENT * took
             waiting.tries += 1
             result = _result(reference)
             if _worker_died(result) and waiting.tries < kind[1].tries:

@@ -18,7 +18,6 @@ import pytest
 from infra.errors import WrongInput
 from infra.runtime import BLAS_KERNELS, WORKER, quieten
 from infra.workers import (
-    CALLS_PER_CORE,
     RETRY_SECONDS,
     Decision,
     Resources,
@@ -90,7 +89,7 @@ def pass_through(workers: Workers) -> None:
     assert dict(calls) == {(0,): 0}
 
 
-def test_only_so_many_calls_are_submitted_at_once(workers: Workers, tmp_path: Path) -> None:
+def test_no_more_long_calls_are_submitted_than_can_run(workers: Workers, tmp_path: Path) -> None:
     submitted: list[int] = []
 
     def decide(number: int, path: str) -> Decision:
@@ -102,12 +101,63 @@ def test_only_so_many_calls_are_submitted_at_once(workers: Workers, tmp_path: Pa
     for number in range(100):
         calls.add((number, str(gate)))
     calls.end()
-    wait_until(lambda: len(submitted) == CALLS_PER_CORE * workers.count)
+    wait_until(lambda: len(submitted) == workers.count)
     for _ in range(2):  # after the second the first has been through the whole loop
         pass_through(workers)
-    assert len(submitted) == CALLS_PER_CORE * workers.count
+    assert len(submitted) == workers.count
     gate.write_text("open")
     assert sorted(number for (number, _), _ in calls) == list(range(100))
+
+
+def test_short_calls_wait_in_ray_so_that_no_worker_pauses(workers: Workers) -> None:
+    in_flight: list[int] = []
+    results: list[object] = []
+
+    def decide(number: int) -> Decision:
+        in_flight.append(len(in_flight) + 1 - len(results))
+        return Decision.NOW
+
+    calls = workers.calls(double, decide=decide)
+    for number in range(200):
+        calls.add((number,))
+    calls.end()
+    for _, result in calls:
+        results.append(result)
+    assert workers.count < max(in_flight)
+    assert len(in_flight) == len(results) == 200
+
+
+def note(event: str, model: int, place: str, seconds: float) -> int:
+    with Path(place).open("a") as file:
+        file.write(f"{event} {model}\n")
+    time.sleep(seconds)
+    return model
+
+
+def test_scores_of_trained_models_go_before_further_trainings(
+    workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twenty runs: Ray's choice among functions differs from run to run."""
+    monkeypatch.setattr("infra.workers.AHEAD_SECONDS", 0.0)  # as if calls took minutes
+    for run in range(20):
+        log = tmp_path / f"{run}.txt"
+        # another function in each run, for which Ray may choose another place in its order
+        seconds = 0.02 + run / 1e6
+        train = workers.calls(note, Resources(tries=run + 1), priority=1)
+        score = workers.calls(note, Resources(tries=run + 101))
+        for model in range(8):
+            train.add(("train", model, str(log), seconds), (model,))
+        train.end()
+        for (_, model, *_), _ in train:
+            score.add(("score", model, str(log), seconds), (model,))
+        score.end()
+        assert len(dict(score)) == 8
+        events = [line.split() for line in log.read_text().splitlines()]
+        order = [(event, int(model)) for event, model in events]
+        for model in range(8):
+            between = order[order.index(("train", model)) : order.index(("score", model))]
+            # while it was trained, and until its result was read, each worker began another one
+            assert sum(event == "train" for event, _ in between) <= 2 * workers.count + 1, order
 
 
 def test_the_lowest_rank_is_next_in_whatever_order_they_were_added(workers: Workers) -> None:
