@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from infra.store import Store
 
-NEWEST, BEFORE = "checkpoint.pt", "checkpoint-before.pt"
+NEWEST, BEFORE = CHECKPOINTS = ("checkpoint.pt", "checkpoint-before.pt")
 DIGEST = 32  # bytes of SHA-256 in front of the content, which show damage
 
 

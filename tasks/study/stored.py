@@ -6,6 +6,7 @@ from infra.drivers.claims import CLAIMS
 from infra.drivers.liveness import DRIVERS
 from infra.errors import WrongInput
 from infra.store import Store
+from tasks.checkpoints import CHECKPOINTS
 from tasks.study.reading import parse_study
 from tasks.study.sources import ShowProgress, no_progress, with_sources
 from tasks.study.spec import Study
@@ -38,7 +39,16 @@ def planned_study(
 
 
 def _older(store: Store) -> Study | None:
-    return stored_study(store) if store.exists(STUDY_FILE) else None
+    """The study that the store holds to: none before anything was trained."""
+    return stored_study(store) if store.exists(STUDY_FILE) and _has_work(store) else None
+
+
+def _has_work(store: Store) -> bool:
+    """Whether a model ended, or left a checkpoint that would be lost to another study."""
+    if store.parts("models"):
+        return True
+    files = (name for model in store.names("models") for name in store.names("models", model))
+    return any(name in CHECKPOINTS for name in files)
 
 
 def check_store(study: Study, store: Store) -> bool:
@@ -46,6 +56,8 @@ def check_store(study: Study, store: Store) -> bool:
     if older := _older(store):
         study.must_extend(older)
         return older != study
+    if store.exists(STUDY_FILE):
+        return stored_study(store) != study
     if set(store.names()) - {DRIVERS, CLAIMS}:  # these come first
         raise WrongInput("store", str(store), "an empty folder, or one that tolstoy run made")
     return True
