@@ -52,9 +52,10 @@ FOUND = (  # how well a factor is found; the first that a study has orders the f
     Measure("mig", "gap", "MIG's gap"),
     Measure("sap", "gap", "SAP's gap"),
 )
-SPREAD = tuple(
-    Measure(name, "completeness", f"latents ({metric_name(name)})")
-    for name in ("dci", "dci_forest", "dci_lasso")
+SPREAD = (
+    Measure("dci", "completeness", "latents that hold it"),
+    Measure("dci_forest", "completeness", "latents, forest"),
+    Measure("dci_lasso", "completeness", "latents, lasso"),
 )
 MEASURES = (*FOUND, *SPREAD)
 
@@ -133,7 +134,6 @@ def _table(data: str, source: str, rows: pd.DataFrame) -> Table:
         id=f"factors-{data}-{source}",
         caption=f"{data_name(data)}, {plural(rows['model_id'].nunique(), 'model')}",
         row_headings=True,
-        sortable=True,
     )
 
 
