@@ -208,7 +208,7 @@ def test_a_call_has_what_the_spec_gives_it(tmp_path: Path) -> None:
     needs: list[Resources] = []
 
     class Recording(Inline):
-        def calls(self, function: Any, need: Any = None, *_: object) -> Any:
+        def calls(self, function: Any, need: Any = None, *_: object, priority: int = 0) -> Any:
             needs.append(need)
             return super().calls(function)
 
@@ -247,7 +247,9 @@ def test_work_that_another_driver_has_claimed_is_left_to_it(
     before: list[Any] = []
 
     class Asking(Inline):
-        def calls(self, function: Any, need: Any = None, asked: Any = None, *_: object) -> Any:
+        def calls(
+            self, function: Any, need: Any = None, asked: Any = None, *_: object, priority: int = 0
+        ) -> Any:
             before.append(asked)
             return super().calls(function)
 

@@ -39,7 +39,7 @@ class Inline:
         self.called: list[tuple[Any, ...]] = []
         self.functions: list[str] = []
 
-    def calls(self, function: Callable[..., Any], *_: object) -> InlineCalls:
+    def calls(self, function: Callable[..., Any], *_: object, priority: int = 0) -> InlineCalls:
         return InlineCalls(self, self.does or function)
 
     def map(
