@@ -81,7 +81,7 @@ def nonlinear(points: int, repeat: int) -> Iterator[Case]:
 def partial(points: int, repeat: int) -> Iterator[Case]:
     """Section 5.6: a perfect representation of 8 factors, of which metrics read only some."""
     values = _values(points, FACTORS, repeat)
-    for known in range(FACTORS, 0, -1):
+    for known in range(FACTORS, 1, -1):
         yield float(known), values, values[:, :known]
 
 
