@@ -12,7 +12,7 @@ from flows.commands.text import say
 from flows.driver import comparison_calls, in_a_line, no_rank
 from flows.progress import Progress, displayed
 from infra.errors import WrongInput, one_of
-from infra.new_file import new_file
+from infra.new_file import PICTURES, new_file
 from infra.store import Store
 from infra.workers import check_address, running_workers
 from metrics import SIMILARITIES
@@ -45,7 +45,7 @@ class RankRequest:
         if self.p is not None and self.p < 0:
             raise WrongInput("--p", self.p, "a number of comparisons; 0 means all")
         if self.plot is not None:
-            new_file(self.plot, "--plot")
+            new_file(self.plot, "--plot", PICTURES)
 
     def settings(self, udr: Udr) -> Udr:
         """The study's settings, changed by this request."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from infra.errors import WrongInput
+
+PICTURES = (".png", ".svg", ".pdf")
 
 
 @contextmanager
@@ -25,18 +27,25 @@ def written_whole(path: Path, partial: Path | None = None) -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
-def new_file(path: Path, option: str) -> Path:
-    """The path, if nothing is there yet; otherwise the one-line error of a command's option."""
-    if path.exists():
+def new_file(path: Path, option: str, endings: Sequence[str]) -> Path:
+    """The path, if a file of this kind can be made there; otherwise the one-line error of a
+    command's option. To be called before the work whose result goes there."""
+    if path.suffix.lower() not in endings:
+        raise WrongInput(option, str(path), f"a name that ends in {' or '.join(endings)}")
+    if path.exists() or path.is_symlink():
         raise WrongInput(option, str(path), "a file that does not exist yet")
+    if not path.parent.is_dir():
+        raise WrongInput(option, f"{path}, whose folder does not exist", "a folder that exists")
+    if not os.access(path.parent, os.W_OK):
+        raise WrongInput(option, f"{path}, whose folder is read-only", "a place to write")
     return path
 
 
 @contextmanager
-def writing_new(path: Path, option: str) -> Iterator[Path]:
+def writing_new(path: Path, option: str, endings: Sequence[str]) -> Iterator[Path]:
     """Like `written_whole`, for a new file; what the disk refuses is an error of the option."""
     try:
-        with written_whole(new_file(path, option)) as partial:
+        with written_whole(new_file(path, option, endings)) as partial:
             yield partial
     except OSError as error:
         refused_path = f"{path} ({error.strerror or error})"

@@ -62,7 +62,7 @@ def write_images(
     """
     count = math.prod(data_set.factor_sizes) if rows is None else len(rows)
     with (
-        writing_new(target, "--out") as partial,
+        writing_new(target, "--out", [".npz"]) as partial,
         zipfile.ZipFile(partial, "w", allowZip64=True) as archive,
     ):
         with archive.open("images.npy", "w", force_zip64=True) as member:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from infra.errors import WrongInput
+from infra.new_file import PICTURES, writing_new
 from metrics.base.information import entropy
 from metrics.base.inputs import Inputs
 from metrics.udr import similarity_matrix
@@ -64,12 +64,8 @@ def matrices(inputs: Inputs) -> dict[str, NDArray[np.float64]]:
 
 def save(figure: Any, target: Path, **options: Any) -> None:
     """Write a figure in the format that the file's name ends in, or a WrongInput."""
-    try:
-        figure.savefig(target, dpi=130, **options)
-    except ValueError as error:
-        raise WrongInput("--plot", f"{target} ({error})", "a .png, .svg or .pdf file") from None
-    except OSError as error:
-        raise WrongInput("--plot", f"{target} ({error.strerror})", "a place to write") from None
+    with writing_new(target, "--plot", PICTURES) as partial:
+        figure.savefig(partial, dpi=130, **options)
 
 
 def _draw_cells(panel: Any, matrix: NDArray[np.float64], top: float) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from flows.benchmarks import BENCHMARKS, Row, measure
 from flows.commands.text import number_text, table
 from infra.errors import WrongInput, one_of
-from infra.new_file import new_file
+from infra.new_file import PICTURES, new_file
 
 
 def bench(
@@ -62,7 +62,7 @@ def _run_experiment(
     if repeats is not None and repeats < 1:
         raise WrongInput("--repeats", repeats, "a number from 1")
     if plot is not None:
-        new_file(plot, "--plot")
+        new_file(plot, "--plot", PICTURES)
     rows = run(name, size or POINTS, repeats or REPEATS, mode=mode or "review")
     if plot is not None:
         draw(rows, plot)

@@ -218,7 +218,7 @@ def export(
             print(f"{out}: {count:,} images of {name} ({chosen})")
     if sheet:
         png = contact_sheet(data_set, factors, stream("sheet", name, seed))
-        with writing_new(sheet, "--sheet") as partial:
+        with writing_new(sheet, "--sheet", [".png"]) as partial:
             partial.write_bytes(png)
         print(f"{sheet}: contact sheet of {name} ({chosen})")
     return 0

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import metrics
-from flows.commands.text import bar, table
+from flows.commands.text import bar, say, table
 from infra.errors import WrongInput, one_of
-from infra.new_file import new_file, writing_new
+from infra.new_file import PICTURES, new_file, writing_new
+from tasks.words import plural
 
 Rows = list[dict[str, Any]]
+TABLES = (".parquet",)
 
 
 def score_file(
@@ -42,27 +44,37 @@ def score_file(
         raise WrongInput("--bins", bins, "a number from 2")
     if seed < 0:
         raise WrongInput("--seed", seed, "a number from 0")
-    for option, target in (("--out", out), ("--plot", plot)):
+    for option, target, endings in (("--out", out, TABLES), ("--plot", plot, PICTURES)):
         if target is not None:
-            new_file(target, option)
+            new_file(target, option, endings)
     own = read_codes(file, bins)
     _say_what_is_continuous(own, bins)
     with naming_file(file):
         inputs = split_inputs(own, names, seed)
-    results = []
-    with bar(file.name) as tell:
-        for number in range(repeat):
-            redrawn = split_inputs(own, names, seed + number) if number else inputs
-            for result in scores_of(redrawn, names, seed + number):
-                results.append(result)
-                tell(f"{result.metric} done", len(results) / (len(names) * repeat))
+    results: list[Any] = []
+    wanted, interrupted = len(names) * repeat, False
+    try:
+        with bar(file.name) as tell:
+            for number in range(repeat):
+                redrawn = split_inputs(own, names, seed + number) if number else inputs
+                for result in scores_of(redrawn, names, seed + number):
+                    results.append(result)
+                    tell(f"{result.metric} done", len(results) / wanted)
+    except KeyboardInterrupt:  # what was computed is printed and written
+        interrupted = True
+        say(f"Interrupted after {len(results)} of {plural(wanted, 'score')}.")
     rows = _rows(results, own.factor_names)
-    if out is not None:
+    _print(rows, repeat, parts, json)
+    if out is not None and rows:
         _write(out, rows)
-    if plot is not None:
+    if plot is not None and not interrupted:
         from tasks.plots import draw_matrices
 
         draw_matrices(inputs, own.factor_names, plot)
+    return 130 if interrupted else 0
+
+
+def _print(rows: Rows, repeat: int, parts: bool, json: bool) -> None:
     if json:
         print(jsonlib.dumps(rows, indent=2))
     else:
@@ -73,7 +85,6 @@ def score_file(
             print(
                 f"{len(rows) - len(printed)} parts of these scores: --parts, --json or --out FILE"
             )
-    return 0
 
 
 def _say_what_is_continuous(own: Any, bins: int) -> None:
@@ -138,5 +149,5 @@ def _write(target: Path, rows: Rows) -> None:
         if name == "factor":
             values = [None if value is None else str(value) for value in values]
         columns[name] = pa.array(values, kinds.get(name, pa.string()))
-    with writing_new(target, "--out") as partial:
+    with writing_new(target, "--out", TABLES) as partial:
         pq.write_table(pa.table(columns), partial)

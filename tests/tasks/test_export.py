@@ -89,7 +89,7 @@ def test_nothing_is_overwritten_and_nothing_half_written_stays(
     with pytest.raises(WrongInput, match="does not exist yet"):
         write_images(target, levels, None, draws)
     assert target.read_bytes() == b"mine"
-    with pytest.raises(WrongInput, match="a place with room"):
+    with pytest.raises(WrongInput, match="whose folder does not exist"):
         write_images(tmp_path / "no" / "folder.npz", levels, None, draws)
 
     def stop(done: float) -> None:

@@ -69,7 +69,9 @@ def test_models_without_a_score_are_left_out(tmp_path):
         assert target.stat().st_size > 0
 
 
-@pytest.mark.parametrize(("name", "word"), [("x.doc", "doc"), ("no/where.png", "No such file")])
+@pytest.mark.parametrize(
+    ("name", "word"), [("x.doc", "doc"), ("no/where.png", "whose folder does not exist")]
+)
 def test_a_place_that_cannot_be_drawn_to_is_named(name, word, tmp_path):
     with pytest.raises(WrongInput, match=rf"--plot.*{word}"):
         draw_ranking([PlottedModel("a", 0.5)], [], "some", tmp_path / name)

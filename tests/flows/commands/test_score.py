@@ -17,6 +17,7 @@ import metrics.compiled.lasso
 from flows.cli import main
 from metrics import METRICS
 from metrics.base.dci_scores import disentanglement
+from metrics.base.inputs import Score
 from metrics.compiled.boosting import Boosting
 from metrics.mig import mig
 from tasks.own import OwnCodes, read_codes
@@ -219,13 +220,36 @@ def test_what_cannot_be_computed_says_why(
     assert row["value"] is None and row["reason"] == "factors: one value"
 
 
+def test_after_an_interrupt_what_was_computed_is_printed_and_written(
+    file: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(name: str, *_: object) -> list[Score]:
+        if name == "dci":
+            raise KeyboardInterrupt
+        return [Score("score", 0.25)]
+
+    monkeypatch.setattr("tasks.score_codes.evaluate", interrupted)
+    out = tmp_path / "scores.parquet"
+    asked = ["score", str(file), "--metrics", "mig,sap,dci,irs", "--out", str(out), "--json"]
+    assert main(asked) == 130
+    stdout, stderr = capsys.readouterr()
+    assert [row["metric"] for row in json.loads(stdout)] == ["mig", "sap"]
+    assert "Interrupted after 2 of 4 scores." in stderr
+    assert pd.read_parquet(out)["metric"].tolist() == ["mig", "sap"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "names"),
     [
         (["nowhere.npz"], ["FILE", "nowhere.npz"]),
         (["FILE", "--metrics", "mgi"], ["--metrics", "did you mean mig?"]),
         (["FILE", "--repeat", "0"], ["--repeat", "from 1"]),
-        (["FILE", "--out", "FILE"], ["--out", "does not exist yet"]),
+        (["FILE", "--out", "FILE"], ["--out", "ends in .parquet"]),
+        (["FILE", "--out", "nowhere/x.parquet"], ["--out", "whose folder does not exist"]),
+        (["FILE", "--plot", "x"], ["--plot", "ends in .png"]),
         (["FILE", "--metrics", "mig", "--plot", "x.doc"], ["--plot", "x.doc"]),
     ],
 )
