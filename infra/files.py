@@ -67,6 +67,8 @@ class Files:
         else:
             self.fs, self.root = pafs.LocalFileSystem(), str(Path(self.uri).absolute())
             self.uri = self.root  # workers start in folders of their own
+            if Path(self.root).is_file():
+                raise WrongInput("store", f"{uri}, a file", "a folder, or a path where one can be")
         self.local = isinstance(self.fs, pafs.LocalFileSystem)
 
     def __str__(self) -> str:

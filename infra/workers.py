@@ -411,9 +411,11 @@ def stopped_by_signals(workers: Workers) -> Iterator[None]:
 
 def check_address(address: str) -> None:
     """Raise if no server listens at host:port; Ray itself would try for minutes."""
+    if address == "auto":
+        return
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdigit() or "/" in address:
-        return  # "auto", or an address with a scheme, which Ray resolves
+        raise WrongInput("--ray", address, "HOST:PORT, such as 10.0.0.1:6379, or auto")
     try:
         socket.create_connection((host, int(port)), timeout=10).close()
     except (OSError, OverflowError) as error:

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Count = Annotated[int, Field(ge=1, strict=True)]
-Rate = Annotated[float, Field(gt=0)]
+Count = Annotated[int, Field(ge=1, lt=2**31, strict=True)]  # a column of int32 holds it
+Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Recipe(BaseModel):
@@ -18,7 +18,7 @@ class Recipe(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     steps: Count = 300_000
-    batch_size: Annotated[int, Field(ge=2, strict=True)] = 64
+    batch_size: Annotated[int, Field(ge=2, le=65_536, strict=True)] = 64
     learning_rate: Rate = 1e-4
     beta1: Annotated[float, Field(ge=0, lt=1)] = 0.9
     beta2: Annotated[float, Field(ge=0, lt=1)] = 0.999

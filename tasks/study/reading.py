@@ -22,6 +22,21 @@ YAML_TYPES = {  # by pydantic's types of errors
 }
 
 
+class EachKeyOnce(yaml.SafeLoader):
+    """YAML without its habit of taking the last of equal keys."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        known = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value != "<<":
+                if key.value in known:
+                    raise yaml.constructor.ConstructorError(
+                        problem=f"the key {key.value} twice", problem_mark=key.start_mark
+                    )
+                known.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
 def preset_names() -> list[str]:
     return sorted(path.stem for path in PRESETS.glob("*.yaml"))
 
@@ -35,7 +50,7 @@ def read_study(spec: str, overrides: Sequence[str] = ()) -> Study:
         accepted = "a YAML file, or one of the presets " + one_of(preset_names(), spec)
         raise WrongInput("SPEC", spec, accepted)
     try:
-        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+        raw = yaml.load(path.read_text(encoding="utf-8"), EachKeyOnce)
     except (yaml.YAMLError, ValueError, RecursionError, OSError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{spec}, line {mark.line + 1}" if mark else spec

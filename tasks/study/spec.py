@@ -36,6 +36,7 @@ class Settings(BaseModel):
 
 
 Positive = Annotated[int, Field(ge=1, strict=True)]
+MOST_MODELS = 200_000  # so that plan answers within seconds
 Rate = Annotated[float, Field(gt=0)]
 Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -179,7 +180,7 @@ class Study(Settings):
     methods: dict[str, tuple[Strength, ...]]
     seeds: int | tuple[int, ...] = 50
     architecture: Literal["paper", "library"] = "paper"
-    latents: Positive = 10
+    latents: Annotated[int, Field(ge=1, le=4096, strict=True)] = 10
     probe: Annotated[int, Field(ge=10, strict=True)] = 10_000
     training: Training = Training()
     metrics: Metrics = Metrics()
@@ -221,6 +222,22 @@ class Study(Settings):
         if not grid:
             raise WrongInput("methods", "{}", "at least one of " + ", ".join(models.METHODS))
         return grid
+
+    @model_validator(mode="after")
+    def _models_count(self) -> Study:
+        strengths = sum(map(len, self.methods.values()))
+        seeds = self.seeds if isinstance(self.seeds, int) else len(self.seeds)
+        if (count := len(self.data) * strengths * seeds) > MOST_MODELS:
+            raise WrongInput("seeds", self.seeds, f"at most {MOST_MODELS:,} models, not {count:,}")
+        return self
+
+    @field_validator("seeds", mode="before")
+    @classmethod
+    def _seeds_are_numbers(cls, seeds: Any) -> Any:
+        for seed in seeds if isinstance(seeds, list | tuple) else [seeds]:
+            if isinstance(seed, bool):
+                raise WrongInput("seeds", str(seed).lower(), "a number from 1, or a list of seeds")
+        return seeds
 
     @field_validator("seeds")
     @classmethod

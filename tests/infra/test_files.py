@@ -197,3 +197,9 @@ def test_a_full_disk_is_found_before_anything_begins(store, monkeypatch):
     monkeypatch.setattr(store, "fs", fs)
     with pytest.raises(WrongInput, match="No space left on device"):
         store.prepare()
+
+
+def test_a_store_is_no_file(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(WrongInput, match=r"store: found .*notes.txt, a file; accepted: a folder"):
+        Store(tmp_path / "notes.txt")

@@ -286,3 +286,36 @@ def test_a_plan_names_what_is_missing(empty_data: Path) -> None:
 def empty_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TOLSTOY_DATA", str(tmp_path / "data"))
     return tmp_path / "data"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"seeds": True}, "seeds: found 'true'; accepted: a number from 1"),
+        ({"seeds": [1, True]}, "seeds: found 'true'"),
+        ({"seeds": 10**8}, "seeds: found 100000000; accepted: at most 200,000 models"),
+        ({"latents": 10**8}, "latents: found 100000000; accepted: less than or equal to 4096"),
+        ({"training": {"steps": 10**20}}, "training.steps: found 1"),
+        ({"training": {"batch_size": 10**9}}, "training.batch_size: found 1000000000"),
+        ({"training": {"learning_rate": float("inf")}}, "training.learning_rate: found inf"),
+    ],
+)
+def test_what_no_machine_could_run_is_refused(change: dict[str, object], message: str) -> None:
+    with pytest.raises(WrongInput) as error:
+        parse_study({**TINY, **change})
+    assert str(error.value).startswith(message), str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("name: a\ndata: [dsprites]\nname: b\nmethods: {beta_vae: [1]}\n", 3),
+        ("name: a\ndata: [dsprites]\nmethods:\n  beta_vae: [1]\n  beta_vae: [2]\n", 5),
+    ],
+)
+def test_a_key_that_stands_twice_is_refused(tmp_path: Path, text: str, line: int) -> None:
+    spec = tmp_path / "own.yaml"
+    spec.write_text(text)
+    with pytest.raises(WrongInput, match=rf"own.yaml, line {line}: found the key \w+ twice"):
+        read_study(str(spec))
