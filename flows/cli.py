@@ -172,7 +172,9 @@ def score(
     from flows.commands.score import score_file
     from metrics import METRICS
 
-    names = tuple(METRICS) if metrics is None else tuple(metrics.split(","))
+    names = (
+        tuple(METRICS) if metrics is None else tuple(name.strip() for name in metrics.split(","))
+    )
     return score_file(
         file,
         names,

@@ -30,5 +30,5 @@ def _short(found: object) -> str:
 def one_of(names: Iterable[str], found: object) -> str:
     """`a, b, c (did you mean b?)`: what is accepted, with the nearest valid name."""
     names = list(names)
-    near = difflib.get_close_matches(str(found), names, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(str(found).strip().lower(), names, n=1, cutoff=0.5)
     return ", ".join(names) + (f" (did you mean {near[0]}?)" if near else "")

@@ -125,8 +125,10 @@ def _arrays(
     required: Sequence[str],
 ) -> Arrays:
     reader = readers.get(path.suffix.lower())
-    if reader is None or not path.is_file():
+    if reader is None:
         raise WrongInput("FILE", str(path), accepted)
+    if not path.is_file():
+        raise WrongInput("FILE", f"{path}, which is no file", accepted)
     with reading("FILE", path.name, accepted):
         arrays = reader(path, names)
     for name in required:

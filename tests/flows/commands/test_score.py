@@ -45,6 +45,13 @@ def scored(capsys: pytest.CaptureFixture[str], *arguments: object) -> list[dict[
     return rows
 
 
+def test_names_of_metrics_may_have_blanks_around_them(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = scored(capsys, file, "--metrics", "mig, modularity")
+    assert {row["metric"] for row in rows} == {"mig", "modularity"}
+
+
 def test_every_metric_has_a_headline(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = scored(capsys, file)
     headlines = {
@@ -244,7 +251,8 @@ def test_after_an_interrupt_what_was_computed_is_printed_and_written(
 @pytest.mark.parametrize(
     ("arguments", "names"),
     [
-        (["nowhere.npz"], ["FILE", "nowhere.npz"]),
+        (["nowhere.npz"], ["FILE", "nowhere.npz, which is no file"]),
+        (["FILE", "--metrics", "MIG"], ["--metrics", "did you mean mig?"]),
         (["FILE", "--metrics", "mgi"], ["--metrics", "did you mean mig?"]),
         (["FILE", "--repeat", "0"], ["--repeat", "from 1"]),
         (["FILE", "--out", "FILE"], ["--out", "ends in .parquet"]),
