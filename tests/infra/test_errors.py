@@ -39,7 +39,7 @@ def test_an_error_survives_the_way_between_processes():
 
 @pytest.mark.parametrize(
     ("wrong_name", "near"),
-    [("beta_vea", "beta_vae"), ("factorvae", "factor_vae"), ("MIG", None), (3, None)],
+    [("beta_vea", "beta_vae"), ("factorvae", "factor_vae"), ("MIG", "mig"), (3, None)],
 )
 def test_the_nearest_name_is_suggested(wrong_name, near):
     accepted = one_of(("beta_vae", "factor_vae", "mig"), wrong_name)
