@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from data import own
+from data.base.continuous import equal_bins
 from data.own import OwnFiles
 from infra.errors import WrongInput
 from tests.data.own import samples
@@ -251,3 +252,24 @@ def test_nothing_heavy_is_imported_before_it_is_needed():
         assert not heavy, heavy
         """
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+def test_continuous_factors_are_bins_with_their_values(tmp_path):
+    pictures = samples.pictures(40)
+    angle = np.random.default_rng(0).uniform(0, 360, 40)
+    table = np.column_stack([np.arange(40) % 3, angle])
+    file = samples.write(tmp_path / "own.npz", pictures, table)
+    for _ in range(2):  # prepared, then read from the cache
+        loaded = own.load("mine", own.OwnFiles(file), tmp_path / "cache")
+        assert (loaded.continuous, loaded.factor_sizes) == ((1,), (3, 10))
+        np.testing.assert_array_equal(loaded.factors[:, 0], table[:, 0])
+        np.testing.assert_array_equal(loaded.factors[:, 1], equal_bins(angle))
+        np.testing.assert_array_equal(loaded.targets(np.arange(40)), table)
+    (real,) = (tmp_path / "cache").glob("*.real")
+    real.write_bytes(real.read_bytes()[:-9])
+    again = own.load("mine", own.OwnFiles(file), tmp_path / "cache")
+    np.testing.assert_array_equal(again.targets(np.arange(40))[:, 1], angle)
+    assert again.content == loaded.content
+    discrete = np.column_stack([table[:, 0], angle.round()])
+    other = samples.write(tmp_path / "other.npz", pictures, discrete)
+    assert own.load("mine", own.OwnFiles(other), tmp_path / "cache").content != loaded.content
