@@ -128,10 +128,6 @@ class _Waiting:
     tries: int = field(default=0, compare=False)
     submitted_at: float = field(default=0.0, compare=False)
 
-    @property
-    def cpus(self) -> float:
-        return self.queue.kind[1].cpus
-
 
 class Workers:
     """Submits the calls of all threads to Ray, from one thread."""
@@ -311,7 +307,7 @@ class Workers:
         at_once = self.count / resources.cpus
         if self.gpus and resources.gpus:
             at_once = min(at_once, self.gpus / resources.gpus)
-        cpus = sum(submitted.cpus for submitted in self._submitted.values())
+        cpus = sum(count * of_kind.cpus for (_, of_kind), count in self._in_flight.items())
         return (
             self._in_flight[kind] < max(1, int(at_once)) + ahead
             and cpus + resources.cpus <= max(self.count, resources.cpus) + ahead

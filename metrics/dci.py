@@ -17,7 +17,7 @@ Choices that the paper leaves open:
 Many values: with the 183 cars of Cars3D, leaves of rows whose class seems impossible take steps of
 1e127, here and in scikit-learn, and rounding decides the rest: one number is worth little
 (docs/choices.md). "stable" is the same score of trees whose steps end at 360, a tenth of which,
-36 nats, is all that doubles can tell; where no step is longer, as on dSprites, it is the headline.
+36 nats, is all that doubles can tell; where no step is longer it is the headline.
 
 Conventions:
 - The released mean of completeness is weighted by the factors' sums of importance, which are 1 for

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.base import hdf5, npy
-from data.base.continuous import BINS, equal_bins, kinds_of
+from data.base.continuous import BINS, are_continuous, equal_bins
 from data.base.reading import reading
 from infra.errors import WrongInput
 from metrics.base.arrays import BadArray, numbers, whole_numbers
@@ -36,7 +36,7 @@ class OwnCodes:
     codes: NDArray[np.floating[Any]]
     factors: NDArray[np.int64]
     factor_names: tuple[str, ...] | None
-    targets: NDArray[np.float64] | None = None  # None without continuous factors
+    targets: NDArray[np.float64] | None = None  # None: the factors
     continuous: tuple[int, ...] = ()
     guessed: bool = False  # that they are continuous: the file does not say so
 
@@ -75,15 +75,15 @@ def read_codes(path: Path, bins: int = BINS) -> OwnCodes:
     accepted = f"{columns}, one for each column of factors"
     names = _names(path, "factor_names", arrays, columns, accepted)
     kinds = _names(path, "factor_kinds", arrays, columns, accepted)
-    are_continuous = kinds_of(f"{path.name}, factor_kinds", list(values.T), kinds)
-    if whole and not any(are_continuous):
+    which = are_continuous(f"{path.name}, factor_kinds", list(values.T), kinds)
+    if whole and not any(which):
         return OwnCodes(codes, values, names)
     factors, targets = np.empty(values.shape, np.int64), np.empty(values.shape)
-    for place, (column, is_continuous) in enumerate(zip(values.T, are_continuous, strict=True)):
+    for place, (column, is_continuous) in enumerate(zip(values.T, which, strict=True)):
         positions = np.unique(column, return_inverse=True)[1]
         factors[:, place] = equal_bins(column, bins) if is_continuous else positions
         targets[:, place] = column
-    continuous = tuple(np.flatnonzero(are_continuous).tolist())
+    continuous = tuple(np.flatnonzero(which).tolist())
     return OwnCodes(codes, factors, names, targets, continuous, guessed=kinds is None)
 
 

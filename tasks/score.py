@@ -14,7 +14,7 @@ import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
-from data.base.protocol import DataSet, Finite, Targets
+from data.base.protocol import DataSet, Finite, HasTargets, Targets
 from infra.store import Store
 from metrics import DEVIATION, HEADLINE, METRICS
 from metrics.base.gaussians import sample
@@ -261,11 +261,9 @@ class CodesOf:
         return codes, self._targets(points), logvars, losses
 
     def _targets(self, points: NDArray[Any]) -> Targets | None:
-        if not self.data_set.continuous:
-            return None
-        if not isinstance(self.data_set, Finite):
-            raise TypeError(f"{self.data_set.name} has continuous factors and is not Finite")
-        return self.data_set.targets(points)
+        if self.data_set.continuous and isinstance(self.data_set, HasTargets):
+            return self.data_set.targets(points)
+        return None
 
     def _pictures(
         self, factors: NDArray[np.int64], draws: np.random.Generator

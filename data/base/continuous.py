@@ -23,19 +23,21 @@ def is_continuous(column: NDArray[Any]) -> bool:
     return values > FEW and 2 * values > len(column)
 
 
-def kinds_of(field: str, columns: Sequence[NDArray[Any]], told: Sequence[str] | None) -> list[bool]:
-    """Whether each column is continuous: as the file says, else by a guess."""
-    if told is None:
+def are_continuous(
+    field: str, columns: Sequence[NDArray[Any]], kinds: Sequence[str] | None
+) -> list[bool]:
+    """Whether each column is continuous: as the file's kinds say, else by a guess."""
+    if kinds is None:
         return [is_continuous(column) for column in columns]
-    if len(told) != len(columns):
-        found = f"{len(told)} kinds for {len(columns)} factors"
-        raise WrongInput(field, found, "one kind for each factor")
-    for kind, column in zip(told, columns, strict=True):
+    if len(kinds) != len(columns):
+        counts = f"{len(kinds)} kinds for {len(columns)} factors"
+        raise WrongInput(field, counts, "one kind for each factor")
+    for kind, column in zip(kinds, columns, strict=True):
         if kind not in KINDS:
             raise WrongInput(field, kind, " or ".join(KINDS))
         if kind == CONTINUOUS and column.dtype.kind not in "iuf":
             raise WrongInput(field, f"{kind} for a column of {column.dtype}", DISCRETE)
-    return [kind == CONTINUOUS for kind in told]
+    return [kind == CONTINUOUS for kind in kinds]
 
 
 def equal_bins(column: NDArray[Any], bins: int = BINS) -> NDArray[np.int64]:

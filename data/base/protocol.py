@@ -114,10 +114,13 @@ class Finite(ABC):
         """One image per row of `factors`."""
         return self.show(self.places(factors, stream))
 
+
+class HasTargets(Finite):
+    """A data set of pictures whose factors may be continuous."""
+
+    @abstractmethod
     def targets(self, places: Places) -> Targets:
-        """The factors of these pictures as real numbers, (places, factors), for a data set with
-        continuous factors."""
-        raise NotImplementedError
+        """The factors of these pictures as real numbers: (places, factors)."""
 
 
 @dataclass(frozen=True)

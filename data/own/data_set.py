@@ -15,7 +15,7 @@ from data.base.pixels import Pixels, as_floats
 from data.base.protocol import (
     Description,
     Factors,
-    Finite,
+    HasTargets,
     Images,
     Places,
     Targets,
@@ -27,7 +27,7 @@ Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class OwnDataSet(Finite, Description):
+class OwnDataSet(HasTargets, Description):
     """`pixels` is (rows, channels, 64, 64), `factors` is (rows, factors).
 
     Rows are equally likely. Unlabelled pictures have no factors: any row fits any request. Columns

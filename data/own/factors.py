@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from data.base.continuous import kinds_of
+from data.base.continuous import are_continuous
 from data.base.protocol import Factors
 from data.base.reading import reading
 from data.own.columns import READABLE, Columns
@@ -65,8 +65,8 @@ def _table(columns: Columns, count: int) -> FactorTable:
     for place, (name, column) in enumerate(zip(names, columns.values, strict=True)):
         sorted_values, codes[:, place] = _discrete(name, column)
         values.append(sorted_values)
-    kinds = kinds_of(KINDS_FIELD, columns.values, columns.kinds)
-    return FactorTable(names, values, codes, [place for place, kind in enumerate(kinds) if kind])
+    continuous = np.flatnonzero(are_continuous(KINDS_FIELD, columns.values, columns.kinds))
+    return FactorTable(names, values, codes, continuous.tolist())
 
 
 def _discrete(name: str, column: Column) -> tuple[list[Value], NDArray[np.intp]]:
@@ -83,8 +83,10 @@ def _discrete(name: str, column: Column) -> tuple[list[Value], NDArray[np.intp]]
         raise WrongInput(FIELD, found, "a value in every row")
     values, codes = np.unique(column, return_inverse=True)
     if values.dtype.kind == "U" and len(values) > MOST_WORDS and 2 * len(values) > len(column):
-        found = f"{len(values)} different words in column {name}"
-        raise WrongInput(FIELD, found, "words that are shared by rows (drop columns of names)")
+        description = f"{len(values)} different words in column {name}"
+        raise WrongInput(
+            FIELD, description, "words that are shared by rows (drop columns of names)"
+        )
     return [_plain(value) for value in values], codes
 
 

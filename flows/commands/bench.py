@@ -39,8 +39,8 @@ def bench(
     }
     for option, value in only_of_metrics.items():
         if value is not None:
-            found = str(value) if isinstance(value, Path) else value
-            raise WrongInput(option, found, "nothing, except in tolstoy bench metrics")
+            text = str(value) if isinstance(value, Path) else value
+            raise WrongInput(option, text, "nothing, except in tolstoy bench metrics")
     rows = measure(name, size)
     print(jsonlib.dumps([asdict(row) for row in rows], indent=2) if json else _comparisons(rows))
     return 0

@@ -14,8 +14,8 @@ from metrics.base.arrays import Codes, Factors
 Kind: TypeAlias = Literal["presorted", "sklearn"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 Matrix: TypeAlias = NDArray[np.floating[Any]]
-# A tenth of a step is added to the log-odds. 36 nats take a chance of one half below the rounding
-# of doubles, 2.2e-16: of longer steps nothing but rounding is left.
+# A tenth of a step is added to the log-odds, and 36 nats take a probability of one half below the
+# rounding of doubles, 2.2e-16.
 LONGEST = 360.0
 
 

@@ -1,7 +1,7 @@
 """Rows of the table `scores`: those that a metric computes today, and older ones.
 
 A change of a metric raises its protocol (metrics.METRICS). Rows of an older protocol stay in the
-table but count as missing, so that a study computes them anew and a report mixes nothing.
+table but count as missing: the next run computes the metric again, and reports do not show them.
 """
 
 from __future__ import annotations

@@ -86,9 +86,9 @@ def _chaotic_dci(results: Results) -> list[Sentence]:
         if len(differ):
             text = Markup(
                 "{}: DCI of {} of {} rests on boosted trees whose steps are so long that rounding "
-                "and the order of latents decide (docs/choices.md, “One DCI on Cars3D”): a single "
-                "one is worth ± 0.01 to 0.02. Of those models the median is {}, and {} with "
-                "bounded steps (part “stable”)."
+                "and the order of latents decide. For one β-VAE of Cars3D, numbers of other "
+                "orders deviate by 0.01 (docs/choices.md, “One DCI on Cars3D”). The median of the "
+                "models named here is {}, and {} with bounded steps (part “stable”)."
             ).format(
                 data_label(data, source),
                 f"{len(differ):,}",
