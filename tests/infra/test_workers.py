@@ -150,7 +150,7 @@ def test_scores_of_trained_models_go_before_further_trainings(
             train.add(("train", model, str(log), seconds), (model,))
         train.end()
         for (_, model, *_), _ in train:
-            score.add(("score", model, str(log), seconds), (model,))
+            score.add(("score", model, str(log), seconds), (100 + model,))
         score.end()
         assert len(dict(score)) == 8
         events = [line.split() for line in log.read_text().splitlines()]
