@@ -48,6 +48,7 @@ contracts: $(READY) ## Check that imports point one way
 
 docs: $(READY) ## Write the pages that are made from code
 	$(BIN)/python -m infra.tables > docs/tables.md
+	$(BIN)/python -m tasks.explain > docs/metrics.md
 
 ci: lint types contracts test demo ## All that must pass before a change is merged
 

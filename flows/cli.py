@@ -151,7 +151,9 @@ def show(
 
 @app.command
 def score(
-    file: Annotated[Path, Parameter(help=".npz, .h5 or .parquet: codes, factors, factor_names")],
+    file: Annotated[
+        Path | None, Parameter(help=".npz, .h5 or .parquet: codes, factors, factor_names")
+    ] = None,
     /,
     *,
     metrics: Annotated[str | None, Parameter(help="names, separated by commas [all]")] = None,
@@ -161,20 +163,30 @@ def score(
     out: Annotated[Path | None, Parameter(help=".parquet table to write")] = None,
     plot: Annotated[Path | None, Parameter(help="picture of factor × latent matrices")] = None,
     parts: Annotated[bool, Parameter(help="also print what the scores consist of")] = False,
+    explain: Annotated[
+        tuple[str, ...] | None,
+        Parameter(consume_multiple=True, help="say what these metrics are, without FILE [all]"),
+    ] = None,
     json: Json = False,
 ) -> int:
     """Score your own representation: two arrays, codes (points, latents) and factors.
 
     The first two thirds of the rows train, the rest test.
 
-    Example: tolstoy score codes.npz --metrics mig,sap
+    Example: tolstoy score codes.npz --metrics mig,sap; tolstoy score --explain sap
     """
     from flows.commands.score import score_file
     from metrics import METRICS
 
-    names = (
-        tuple(METRICS) if metrics is None else tuple(name.strip() for name in metrics.split(","))
-    )
+    if explain is not None:
+        from flows.commands.explain import explain_metrics
+
+        if file is not None:
+            raise WrongInput("FILE", str(file), "nothing, as --explain needs no file")
+        return explain_metrics(_names(",".join(explain)) if explain else tuple(METRICS), json=json)
+    if file is None:
+        raise WrongInput("FILE", "nothing", "a file with codes and factors; or --explain")
+    names = tuple(METRICS) if metrics is None else _names(metrics)
     return score_file(
         file,
         names,
@@ -186,6 +198,11 @@ def score(
         parts=parts,
         json=json,
     )
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """Names that are separated by commas."""
+    return tuple(name.strip() for name in text.split(","))
 
 
 @app.command

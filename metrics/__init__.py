@@ -8,6 +8,7 @@ numpy.
 """
 
 from dataclasses import dataclass
+from math import inf
 from typing import Literal
 
 INFORMATIVE_KL = 0.01  # nats; Duan et al. 2020, equation 3: latents with more are informative
@@ -28,7 +29,8 @@ Kind = Literal["disentanglement", "task", "unsupervised"]
 
 @dataclass(frozen=True)
 class Metric:
-    """The facts of a metric; `better` is which values of its headline are good."""
+    """The facts of a metric; `better` is which values of its headline are good, and `bounds` are
+    the lowest and the highest possible."""
 
     title: str
     paper: str  # a key of tasks.citations.PAPERS, or "" without a paper
@@ -36,6 +38,7 @@ class Metric:
     kind: Kind = "disentanglement"
     as_in: tuple[str, ...] = ()  # further papers whose definition is used, keys of PAPERS
     protocol: int = 1  # of its rows: raised when a change makes its numbers incomparable
+    bounds: tuple[float, float] = (0, 1)
 
 
 REVIEW = ("carbonneau-2022",)
@@ -52,7 +55,7 @@ METRICS: dict[str, Metric] = {
     "sap": Metric("SAP", "kumar-2018", better="more", as_in=REVIEW),
     "mig": Metric("MIG", "chen-2018", better="more"),
     "mig_sup": Metric("MIG-sup", "li-2020", better="more", as_in=REVIEW),
-    "jemmig": Metric("JEMMIG", "do-2020", better="less", as_in=REVIEW),
+    "jemmig": Metric("JEMMIG", "do-2020", better="less", as_in=REVIEW, bounds=(0, inf)),
     "modularity": Metric("Modularity", "ridgeway-2018", better="more", as_in=REVIEW),
     "dcimig": Metric("DCIMIG", "sepliarskaia-2020", better="more", as_in=REVIEW),
     "downstream_logistic": Metric(
@@ -70,7 +73,11 @@ METRICS: dict[str, Metric] = {
         protocol=2,
     ),
     "unsupervised": Metric(
-        "Total correlation", "locatello-2019", better="neither", kind="unsupervised"
+        "Total correlation",
+        "locatello-2019",
+        better="neither",
+        kind="unsupervised",
+        bounds=(0, inf),
     ),
 }
 

@@ -34,12 +34,17 @@ from metrics.base.inputs import Inputs, Pairs, Score
 from metrics.base.votes import calibrated, per_factor
 
 NEEDS = frozenset({"pairs"})
+PARTS = {
+    "calibrated": "the accuracy scaled so that guessing among M factors, 1/M, is 0, and 1 stays 1",
+    "train_accuracy": "the accuracy in the training sets",
+    "accuracy": "of each factor: the accuracy in the test sets that share its value",
+}
 
 LARGEST_FEATURE = 1000.0
 
 
 def beta_vae(train: Pairs, test: Pairs, rng: np.random.Generator) -> list[Score]:
-    """Accuracy in test sets ("score"; per factor "accuracy"), "calibrated", "train_accuracy"."""
+    """Accuracy in test sets ("score"), and PARTS."""
     features, factor = _points("train", train)
     test_features, test_factor = _points("test", test)
     if features.shape[1] != test_features.shape[1]:

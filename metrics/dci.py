@@ -2,9 +2,11 @@
 
 For every factor, boosted trees learn to predict the factor's value from all latents. A latent's
 importance for that factor is the share of the fall in squared error that its splits bring. The
-score is disentanglement: 1 where each latent is important for one factor only, 0 where for all
-alike. Parts give completeness (1 where each factor needs one latent only; base/dci_scores.py has
-both formulas) and informativeness, here the trees' accuracy.
+score is disentanglement: for every latent, 1 minus the entropy, to the base of the number of
+factors, of its importances divided by their sum; then the mean over latents, weighted by these
+sums. 1 where each latent is important for one factor only, 0 where for all alike. Parts give
+completeness (1 where each factor needs one latent only) and informativeness, here the trees'
+accuracy.
 
 Paper: Locatello et al. 2019, appendix C, and its released code, after Eastwood & Williams 2018:
 scikit-learn's boosted trees with default settings, 10,000 rows to train and 5,000 to test.
@@ -19,7 +21,7 @@ Many values: with the 183 cars of Cars3D, leaves of rows whose class seems impos
 (docs/choices.md). "stable" is the same score of trees whose steps end at 360, a tenth of which,
 36 nats, is all that doubles can tell; where no step is longer it is the headline.
 
-Conventions:
+Conventions (and those of base/dci_scores.py):
 - The released mean of completeness is weighted by the factors' sums of importance, which are 1 for
   every factor of two values or more; it is the part "completeness_weighted".
 - A dead latent is important for nothing. Equal latents share importance at random.
@@ -36,18 +38,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics.base.arrays import Codes, Factors
-from metrics.base.dci_scores import completeness, disentanglement, importance_scores
+from metrics.base.dci_scores import (
+    IMPORTANCE_PARTS,
+    completeness,
+    disentanglement,
+    importance_scores,
+)
 from metrics.base.inputs import Inputs, Score
 from metrics.base.predictors import Tables, check_tables
 from metrics.base.trees import Classifier
 
 NEEDS = frozenset({"table", "test_table"})
+PARTS = {
+    **IMPORTANCE_PARTS,
+    "informativeness_train": "of each factor, and their mean: the trees' accuracy on training rows",
+    "informativeness_test": "of each factor, and their mean: the trees' accuracy on test rows",
+    "stable": "the score of trees with bounded steps",
+    "stable_completeness": "the mean completeness of trees with bounded steps",
+    "stable_informativeness_test": "the mean accuracy on test rows of trees with bounded steps",
+}
 
 
 def dci(inputs: Inputs) -> list[Score]:
-    """Disentanglement ("score") and the parts of base/dci_scores.py; accuracy, also per factor,
-    is "informativeness_train" and "informativeness_test". Of the trees with bounded steps:
-    "stable", "stable_completeness" and "stable_informativeness_test"."""
+    """Disentanglement ("score"), and PARTS."""
     tables = check_tables(inputs.codes, inputs.factors, *inputs.test_table())
     scores = importance_scores(importances(inputs.boosted))
     for part, codes, factors in (

@@ -2,9 +2,10 @@
 
 For every factor, a random forest predicts the factor from all latents. A latent's importance for
 that factor is the share of the fall in squared error that its splits bring. The score is
-disentanglement: 1 where each latent is important for one factor only, 0 where for all alike. Parts
-give completeness (1 where each factor needs one latent only) and informativeness (how small the
-error is); metrics/base/dci_scores.py has their formulas.
+disentanglement: for every latent, 1 minus the entropy, to the base of the number of factors, of its
+importances divided by their sum; then the mean over latents, weighted by these sums. 1 where each
+latent is important for one factor only, 0 where for all alike. Parts give completeness (1 where
+each factor needs one latent only) and informativeness (how small the error is).
 
 Paper: Eastwood & Williams 2018, "A framework for the quantitative evaluation of disentangled
 representations", sections 2 and 4.3: forests of 10 regression trees, of the depth with the lowest
@@ -18,7 +19,7 @@ Choices that the papers leave open:
 - All other settings are scikit-learn's defaults.
 - Continuous factors are taken as they are, others as the numbers that stand for their values.
 
-Conventions:
+Conventions (and those of base/dci_scores.py):
 - A dead latent is important for nothing. Equal latents share importance at random.
 - The importances for a factor sum to 1 however badly it is predicted, so that noise scores above 0,
   and a single latent, important for all alike, 0.
@@ -30,11 +31,19 @@ Conventions:
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.base.dci_scores import Fit, Predict, regressor_scores, regressors
+from metrics.base.dci_scores import (
+    ERROR_PARTS,
+    IMPORTANCE_PARTS,
+    Fit,
+    Predict,
+    regressor_scores,
+    regressors,
+)
 from metrics.base.inputs import Inputs, Score
 from metrics.base.predictors import SEEDS
 
 NEEDS = frozenset({"table", "test_table", "targets"})
+PARTS = {**IMPORTANCE_PARTS, **ERROR_PARTS}
 TREES = 10
 DEPTHS = (1, 2, 4, 8, 16)
 
@@ -46,7 +55,7 @@ def dci_forest(
     test_factors: ArrayLike,
     rng: np.random.Generator,
 ) -> list[Score]:
-    """Disentanglement ("score") and the parts that metrics/base/dci_scores.py names.
+    """Disentanglement ("score"), and PARTS.
 
     `rng` draws one seed, the same for all forests, then the validation rows.
     """

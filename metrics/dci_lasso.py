@@ -2,9 +2,10 @@
 
 For every factor, a linear regression with an L1 penalty predicts the factor from all latents. The
 size of a latent's coefficient is its importance for that factor. The score is disentanglement:
-1 where each latent is important for one factor only, 0 where for all alike. Parts give
-completeness (1 where each factor needs one latent only) and informativeness (how small the error
-is); metrics/base/dci_scores.py has their formulas.
+for every latent, 1 minus the entropy, to the base of the number of factors, of its importances
+divided by their sum; then the mean over latents, weighted by these sums. 1 where each latent is
+important for one factor only, 0 where for all alike. Parts give completeness (1 where each factor
+needs one latent only) and informativeness (how small the error is).
 
 Paper: Eastwood & Williams 2018, "A framework for the quantitative evaluation of disentangled
 representations", sections 2 and 4.3: inputs and targets with mean 0 and variance 1, importance |W|,
@@ -18,7 +19,7 @@ Choices that the paper leaves open:
   from all training rows.
 - Continuous factors are taken as they are, others as the numbers that stand for their values.
 
-Conventions:
+Conventions (and those of base/dci_scores.py):
 - A dead latent is important for nothing.
 - How equal latents share importance is left to the order in which coordinate descent, starting from
   0, goes through them; where each factor is a latent, the first of its copies takes all, so that
@@ -31,10 +32,17 @@ Conventions:
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.base.dci_scores import Predict, regressor_scores, regressors
+from metrics.base.dci_scores import (
+    ERROR_PARTS,
+    IMPORTANCE_PARTS,
+    Predict,
+    regressor_scores,
+    regressors,
+)
 from metrics.base.inputs import Inputs, Score
 
 NEEDS = frozenset({"table", "test_table", "targets"})
+PARTS = {**IMPORTANCE_PARTS, **ERROR_PARTS}
 PENALTIES = np.logspace(0, -3, 100)
 ROUNDING = 1e-9  # the largest penalty leaves coefficients of 1e-17 that are meant to be 0
 
@@ -46,7 +54,7 @@ def dci_lasso(
     test_factors: ArrayLike,
     rng: np.random.Generator,
 ) -> list[Score]:
-    """Disentanglement ("score") and the parts that metrics/base/dci_scores.py names.
+    """Disentanglement ("score"), and PARTS.
 
     `rng` draws the validation rows.
     """

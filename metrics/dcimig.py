@@ -25,11 +25,14 @@ from metrics.base.information import discretise, entropy, mutual_information
 from metrics.base.inputs import Inputs, Score
 
 NEEDS = frozenset({"table"})
+PARTS = {
+    "gap": "of each factor: the largest gap that belongs to it, in nats",
+    "gap latent N": "of each latent: its gap, in nats",
+}
 
 
 def dcimig(codes: ArrayLike, factors: ArrayLike, bins: int = 20) -> list[Score]:
-    """The share of all entropy ("score"), and the gaps in nats: every factor's ("gap") and every
-    latent's ("gap latent 0", ...)."""
+    """The share of all entropy ("score"), and PARTS."""
     codes, factors = check(codes, factors)
     return _gaps(mutual_information(discretise(codes, bins), factors), factors)
 

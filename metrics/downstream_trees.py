@@ -1,14 +1,15 @@
 """Downstream task by boosted trees: how well, and from how few points, a nonlinear model learns.
 
-The mean over factors of the accuracy with which gradient boosted trees predict a factor's value on
-the test rows; base/downstream.py has training sizes and parts, with the statistical efficiency.
-Chance is the share of the most frequent value.
+The mean over factors of the accuracy with which gradient boosted trees, learned from all training
+rows (10,000 at most), predict a factor's value on the test rows. Parts give the accuracy from fewer
+rows and the statistical efficiency, the accuracy from 100 rows divided by that from 10,000. Chance
+is the share of the most frequent value.
 
 Paper: Locatello et al. 2019, section 5.5 and appendix C. As in its released code, the classifier is
 that of scikit-learn's GradientBoostingClassifier() with default settings; compiled/boosting.py has
 the same trees. Family: predictor. Property: explicitness.
 
-Conventions (besides those of base/downstream.py):
+Conventions (and those of base/downstream.py):
 - The trees that learn from the whole table are those of DCI and fairness, learned once; all have
   the inputs' seed, which decides between equally good splits.
 - Values closer than 1e-7 count as equal, as in scikit-learn.
@@ -19,12 +20,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from metrics.base.downstream import downstream
+from metrics.base.downstream import DOWNSTREAM_PARTS, downstream
 from metrics.base.inputs import Inputs, Score
 from metrics.base.predictors import check_tables
 from metrics.base.trees import Classifier, learn
 
 NEEDS = frozenset({"table", "test_table"})
+PARTS = DOWNSTREAM_PARTS
 
 
 def evaluate(inputs: Inputs, rng: np.random.Generator) -> list[Score]:

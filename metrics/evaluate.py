@@ -4,7 +4,7 @@ needs(names) says which inputs to prepare, once for all of them; evaluate(name, 
 a metric's scores. A metric's module is imported at its first use.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import Protocol, cast
 
@@ -17,9 +17,13 @@ from metrics.base.inputs import Inputs, Score
 
 class Metric(Protocol):
     """What a module metrics/<name>.py offers. Its evaluate() may put into inputs.matrices what it
-    has learned of each latent and factor, for a picture."""
+    has learned of each latent and factor, for a picture.
+
+    PARTS says what each part is. In its name N stands for a number, STEP for mean or max.
+    """
 
     NEEDS: frozenset[str]
+    PARTS: Mapping[str, str]
 
     def evaluate(self, inputs: Inputs, rng: np.random.Generator) -> list[Score]: ...
 

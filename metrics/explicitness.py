@@ -30,6 +30,10 @@ from metrics.base.inputs import Inputs, Score
 from metrics.base.predictors import check_tables, quiet, standardised
 
 NEEDS = frozenset({"table", "test_table"})
+PARTS = {
+    "explicitness": "of each factor: 2 · auc - 1, at least 0",
+    "auc": "of each factor, and of all: the mean area under the ROC curve over its values",
+}
 GUESS = 0.5
 
 

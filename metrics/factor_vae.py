@@ -8,7 +8,7 @@ Paper: Kim & Mnih 2018, "Disentangling by factorising", as in Locatello et al. 2
 latents with variance below 0.05 are left out, groups have 64 points, 10,000 groups train and 5,000
 test. Family: intervention. Property: modularity.
 
-Conventions (those of votes are in metrics/base/votes.py):
+Conventions (and those of base/votes.py):
 - "score_std_pruned" is the score where latents with a standard deviation below 0.05 are left out,
   as in the released code.
 - "calibrated" maps the accuracy of guessing among the groups' M factors, 1/M, to 0 and 1 to 1
@@ -19,15 +19,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metrics.base.inputs import Groups, Inputs, Score
-from metrics.base.votes import majority_vote
+from metrics.base.votes import VOTE_PARTS, majority_vote
 
 NEEDS = frozenset({"table", "groups"})
+PARTS = VOTE_PARTS
 
 
 def factor_vae(
     codes: ArrayLike, train: Groups, test: Groups, threshold: float = 0.05
 ) -> list[Score]:
-    """Accuracy in test groups ("score"), and the parts of metrics/base/votes.py."""
+    """Accuracy in test groups ("score"), and PARTS."""
     return majority_vote(codes, train, test, threshold, sign=1)
 
 

@@ -12,7 +12,7 @@ al. 2020, appendix A.8, and Holtz et al. 2022, section 4, and in the released co
 is mean_fairness:mean_pred:mean_sens: trees learned on 10,000 points, and 100 points under each
 value. Family: predictor, on interventions. Property: fairness.
 
-Parts name their steps in order (the released names run backwards):
+The parts' names have their steps in order (the released names run backwards):
 - "max_variation_mean_sensitive_max_target" is the largest over values, their mean over sensitive
   factors, the largest over targets; "max_variation_max_target_mean_sensitive" takes the targets
   first.
@@ -41,6 +41,15 @@ from metrics.base.inputs import Inputs, Score
 from metrics.base.trees import Classifier
 
 NEEDS = frozenset({"table", "interventions"})
+PARTS = {
+    "STEP_variation_STEP_sensitive_STEP_target": "total variation: first over values, then over "
+    "sensitive factors, last over targets; three means are the score",
+    "STEP_variation_STEP_target_STEP_sensitive": "the same, over targets before sensitive factors",
+    "target": "of each factor: its mean as the target over sensitive factors",
+    "sensitive": "of each factor: its mean as the sensitive one over targets",
+    "STEP_variation target N": "of each factor as the sensitive one: the total variation of target "
+    "N, over values",
+}
 STEPS: Mapping[str, Callable[..., Any]] = {"mean": np.mean, "max": np.max}
 
 

@@ -36,6 +36,12 @@ from metrics.base.information import discretise
 from metrics.base.inputs import BINS, Inputs, Score
 
 NEEDS = frozenset({"table"})
+PARTS = {
+    "percentile_99": "the score with a factor's own values in place of 20 bins",
+    "max_deviation": "the same with the largest deviation in place of the 99th percentile",
+    "max_deviation_weighted": "the same where values count as often as they occur",
+    "irs latent N": "of each latent: its score, of which the headline is the weighted mean",
+}
 
 
 def irs(codes: ArrayLike, factors: ArrayLike, diff_quantile: float = 0.99) -> list[Score]:

@@ -32,6 +32,10 @@ from metrics.base.information import discretise, entropy, mutual_information
 from metrics.base.inputs import BINS, Inputs, Score
 
 NEEDS = frozenset({"table"})
+PARTS = {
+    "jemmig": "of each factor: equation 4, in nats; less is better",
+    "normalised": "of each factor, and their mean: equation 5, from 0 to 1; more is better",
+}
 
 EQUAL = 1e-9  # nats
 

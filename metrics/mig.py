@@ -21,6 +21,7 @@ from metrics.base.information import discretise, entropy, mutual_information
 from metrics.base.inputs import Inputs, Score
 
 NEEDS = frozenset({"table"})
+PARTS = {"gap": "of each factor: its gap divided by its entropy"}
 
 
 def mig(codes: ArrayLike, factors: ArrayLike, bins: int = 20) -> list[Score]:

@@ -23,6 +23,7 @@ from metrics.base.information import discretise, entropy, mutual_information
 from metrics.base.inputs import Inputs, Score
 
 NEEDS = frozenset({"table"})
+PARTS = {"gap latent N": "of each latent: its gap"}
 
 
 def mig_sup(codes: ArrayLike, factors: ArrayLike, bins: int = 20) -> list[Score]:

@@ -26,6 +26,7 @@ from metrics.base.information import discretise, mutual_information
 from metrics.base.inputs import Inputs, Score
 
 NEEDS = frozenset({"table"})
+PARTS = {"modularity latent N": "of each latent: its modularity"}
 
 ROUNDING = 1e-12  # nats
 

@@ -9,9 +9,8 @@ Paper: Kim et al. 2019, "Relevance factor VAE: learning and identifying disentan
 Carbonneau et al. 2022, section 4.2.3, where only the groups and the vote differ from the FactorVAE
 metric. Family: intervention. Property: modularity.
 
-Conventions:
-- The threshold, sizes, the majority vote and all parts are those of the FactorVAE metric
-  (metrics/factor_vae.py).
+Conventions (and those of base/votes.py):
+- The threshold, sizes, the majority vote and all parts are those of the FactorVAE metric.
 - In a group of equal points nothing varies, and the first active latent votes: a table in which few
   rows share all factors but one, or a factor with one value, lowers the score of a perfect
   representation.
@@ -21,13 +20,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metrics.base.inputs import Groups, Inputs, Score
-from metrics.base.votes import majority_vote
+from metrics.base.votes import VOTE_PARTS, majority_vote
 
 NEEDS = frozenset({"table", "variations"})
+PARTS = VOTE_PARTS
 
 
 def rf_vae(codes: ArrayLike, train: Groups, test: Groups, threshold: float = 0.05) -> list[Score]:
-    """Accuracy in test groups ("score"), and the parts of metrics/base/votes.py."""
+    """Accuracy in test groups ("score"), and PARTS."""
     return majority_vote(codes, train, test, threshold, sign=-1)
 
 

@@ -10,10 +10,10 @@ observations", for discrete factors as in Locatello et al. 2019, appendix C, and
 C = 0.01, classes weighted by the inverse of how often they occur, squared hinge loss, one versus
 the rest; trained on 10,000 rows, tested on 5,000. Family: predictor. Property: compactness.
 
-Parts: the gaps as Carbonneau et al. 2022, section 4.3.3, take them. "gap_r2" is of R² of a linear
-regression, for factors that are numbers; "gap_tree" of the balanced accuracy of a decision tree,
-for classes. Both are learned on the training rows and judged on the test rows. A latent that is
-constant in training scores 0.
+Two parts are the gaps as Carbonneau et al. 2022, section 4.3.3, take them: "gap_r2" of R² of a
+linear regression, for factors that are numbers; "gap_tree" of the balanced accuracy of a decision
+tree, for classes. Both are learned on the training rows and judged on the test rows. A latent that
+is constant in training scores 0.
 
 Conventions:
 - The gap of a continuous factor is its "gap_r2", also in the score.
@@ -45,6 +45,13 @@ from metrics.base.predictors import (
 )
 
 NEEDS = frozenset({"table", "test_table", "targets"})
+PARTS = {
+    "gap": "of each factor: the gap of which the score is the mean",
+    "accuracy": "of each factor with classes: the best latent's accuracy",
+    "gap_r2": "of each factor, and their mean: the gap of R²",
+    "gap_tree": "of each factor with classes, and their mean: the gap of the tree's balanced "
+    "accuracy",
+}
 LARGE = 1e6
 EQUAL = 1e-12  # of the largest value: means of classes that differ by less are equal
 

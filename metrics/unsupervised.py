@@ -8,20 +8,14 @@ Paper: Locatello et al. 2019, "Challenging common assumptions in the unsupervise
 disentangled representations", sections 5.1 and 5.4, appendix C. Family: unsupervised. Property:
 independence of latents.
 
-Parts:
-- The total correlation and the average mutual information of two latents, each in 20 equal bins,
-  for the means and for one sample of each posterior (figures 8, 9, 26 and 27).
-- The Wasserstein correlation, the squared 2-Wasserstein distance between the same two Gaussians, is
-  of the means, as in the released library; so is `_norm`, the same divided by the covariance's
-  trace.
-- "informative_latents": those whose KL exceeds 0.01 (Duan et al. 2020, equation 3).
-
-Conventions:
+Conventions (and those of base/gaussians.py):
+- The total correlation and the average mutual information are of the means and of one sample of
+  each posterior (figures 8, 9, 26 and 27); the Wasserstein correlation is of the means, as in the
+  released library.
+- Informative latents are those of Duan et al. 2020, equation 3.
 - A constant latent changes no correlation; in the average mutual information it counts, with 0.
 - Few points overstate mutual information: two independent Gaussian latents come out at 0.015 with
   10,000.
-- Latents that determine each other give a large total correlation, not an infinite one (see
-  metrics/base/gaussians.py).
 - With one latent, or one point, there is nothing to correlate: 0.
 """
 
@@ -35,6 +29,19 @@ from metrics.base.information import discretise, mutual_information
 from metrics.base.inputs import BINS, Inputs, Score
 
 NEEDS = frozenset({"posterior"})
+PARTS = {
+    "gaussian_total_correlation_mean": "the score under its released name",
+    "gaussian_total_correlation_sampled": "the same of one sample of each posterior",
+    "gaussian_wasserstein_correlation": "the squared 2-Wasserstein distance of the same Gaussians",
+    "gaussian_wasserstein_correlation_norm": "that distance divided by the covariance's trace",
+    "mutual_information": "mean over all pairs of latents, in 20 bins each, in nats",
+    "mutual_information_sampled": "the same of one sample of each posterior",
+    "kl": "KL of the posterior to the prior, mean over points, summed over latents, in nats",
+    "kl latent N": "of each latent: its KL, mean over points, in nats",
+    "informative_latents": "how many latents have a KL above 0.01 nats",
+    "reconstruction": "the loss of reconstruction, mean over points, in nats",
+    "elbo": "minus reconstruction minus kl",
+}
 
 
 def unsupervised(

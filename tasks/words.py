@@ -16,6 +16,11 @@ SOURCES = {
     "look-alike": "drawn to resemble the original: its numbers are not the papers' numbers",
     "user": "your own data",
 }
+BETTER = {
+    "more": "more is better",
+    "less": "less is better",
+    "neither": "neither more nor less is better",
+}
 POOLS = {
     "cell": "UDR, same strength",
     "method": "UDR, all strengths",

@@ -6,6 +6,7 @@ import json as jsonlib
 import math
 import statistics
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import metrics
 from flows.commands.text import bar, say, table
 from infra.errors import WrongInput, one_of
 from infra.new_file import PICTURES, new_file, writing_new
-from tasks.words import plural
+from tasks.words import BETTER, plural
 
 Rows = list[dict[str, Any]]
 TABLES = (".parquet",)
@@ -35,9 +36,7 @@ def score_file(
     from tasks.own import naming_file, read_codes
     from tasks.score_codes import scores_of, split_inputs
 
-    for name in names:
-        if name not in metrics.METRICS:
-            raise WrongInput("--metrics", name, one_of(metrics.METRICS, name))
+    check_metrics("--metrics", names)
     if repeat < 1:
         raise WrongInput("--repeat", repeat, "a number from 1")
     if bins < 2:
@@ -72,6 +71,12 @@ def score_file(
 
         draw_matrices(inputs, own.factor_names, plot)
     return 130 if interrupted else 0
+
+
+def check_metrics(option: str, names: Sequence[str]) -> None:
+    for name in names:
+        if name not in metrics.METRICS:
+            raise WrongInput(option, name, one_of(metrics.METRICS, name))
 
 
 def _print(rows: Rows, repeat: int, parts: bool, json: bool) -> None:
@@ -132,8 +137,16 @@ def _table(rows: Rows, repeat: int) -> str:
         numbers = [row["value"], *([row["std"]] if repeat > 1 else [])]
         texts = ["-" if number is None else f"{number:.4f}" for number in numbers]
         factor = "" if row["factor"] is None else row["factor"]
-        lines.append([row["metric"], row["part"], str(factor), *texts, row.get("reason", "")])
+        remark = row.get("reason") or _direction(row)
+        lines.append([row["metric"], row["part"], str(factor), *texts, remark])
     return table(head, lines)
+
+
+def _direction(row: dict[str, Any]) -> str:
+    """Which values of a headline are good, where it is not the high ones."""
+    better = metrics.METRICS[row["metric"]].better
+    headline = metrics.is_headline(row["part"], row["factor"])
+    return BETTER[better] if headline and better != "more" else ""
 
 
 def _write(target: Path, rows: Rows) -> None:

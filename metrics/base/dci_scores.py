@@ -33,6 +33,24 @@ Fit: TypeAlias = Callable[
     tuple[NDArray[np.float64], Predict],
 ]
 
+# What importance_scores() gives beside the headline.
+IMPORTANCE_PARTS = {
+    "disentanglement": "the score under its own name",
+    "disentanglement latent N": "of each latent: 1 minus the entropy of its importances",
+    "completeness": "of each factor: 1 minus the entropy, to the base of the number of latents, of "
+    "its latents' importances divided by their sum; and the plain mean over factors",
+    "completeness_weighted": "the same mean weighted by the factors' sums of importance",
+}
+# What error_scores() gives.
+ERROR_PARTS = {
+    "informativeness_train": "of each factor, and their mean: 1 - 6 · mean squared error on "
+    "training rows of values scaled to [0, 1], at least 0",
+    "informativeness_test": "of each factor, and their mean: the same on test rows",
+    "nrmse_train": "of each factor, and their mean: the root of that error on training rows, "
+    "divided by the values' standard deviation: 1 for guessing the mean; less is better",
+    "nrmse_test": "of each factor, and their mean: the same on test rows",
+}
+
 
 def disentanglement(importance: ArrayLike) -> tuple[float, NDArray[np.float64]]:
     """The weighted mean over latents, and every latent's."""
@@ -49,8 +67,7 @@ def completeness(importance: ArrayLike) -> tuple[float, float, NDArray[np.float6
 
 
 def importance_scores(importance: ArrayLike) -> list[Score]:
-    """Disentanglement ("score" and "disentanglement"; of latent 3 "disentanglement latent 3") and
-    completeness ("completeness", also per factor, and "completeness_weighted")."""
+    """Disentanglement ("score"), and IMPORTANCE_PARTS."""
     overall, latents = disentanglement(importance)
     mean, weighted, factors = completeness(importance)
     return [
@@ -120,13 +137,11 @@ def error_scores(train: ArrayLike, test: ArrayLike, deviation: ArrayLike) -> lis
     """Informativeness of regressors, from their mean squared error in either part.
 
     Errors have one number per factor, with the training values scaled to [0, 1]; `deviation` is the
-    standard deviation of the values so scaled, 0 for a factor with one value. Per factor and, as
-    the mean over factors, for all: "informativeness_train" and "informativeness_test" are
-    1 - 6 · error, at least 0 (Carbonneau et al. 2022, section 4.3.1: two uniform random numbers
-    have error 1/6); "nrmse_train" and "nrmse_test" are the root of the error over the deviation,
-    1 for guessing the mean (Eastwood & Williams 2018, appendix B.1). The former is generous: always
-    guessing the mean of evenly spread values has error 1/12 and scores 1/2. A factor with one value
-    has nothing to tell: 0 and 1.
+    standard deviation of the values so scaled, 0 for a factor with one value. ERROR_PARTS are
+    "informativeness", 1 - 6 · error (Carbonneau et al. 2022, section 4.3.1: two uniform random
+    numbers have error 1/6), and "nrmse" (Eastwood & Williams 2018, appendix B.1). The former is
+    generous: always guessing the mean of evenly spread values has error 1/12 and scores 1/2. A
+    factor with one value has nothing to tell: 0 and 1.
     """
     spread = numbers("deviation", deviation, ("factor",))
     varied = spread > 0

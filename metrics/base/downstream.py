@@ -27,6 +27,14 @@ from metrics.base.inputs import Score
 from metrics.base.predictors import Tables
 
 SIZES = (10, 100, 1_000, 10_000)
+# What downstream() gives beside the headline.
+DOWNSTREAM_PARTS = {
+    "accuracy_N": "of each factor, and their mean: the accuracy on test rows after learning from "
+    "the first N training rows; the score is that of the largest N",
+    "train_accuracy_N": "the mean accuracy on the N rows themselves",
+    "min_accuracy_N": "the lowest accuracy of a factor on test rows",
+    "efficiency_N": "accuracy_N divided by accuracy_10000, for N = 100 and N = 1000",
+}
 
 
 class Predictor(Protocol):
@@ -36,9 +44,7 @@ class Predictor(Protocol):
 
 
 def downstream(tables: Tables, learn: Callable[[int], Sequence[Predictor]]) -> list[Score]:
-    """The mean test accuracy from the largest size ("score"); from 100 rows "accuracy_100", also
-    per factor, the lowest of factors "min_accuracy_100" and on the training rows themselves
-    "train_accuracy_100"; "efficiency_100" and "efficiency_1000".
+    """The mean test accuracy from the largest size ("score"), and DOWNSTREAM_PARTS.
 
     `learn(size)` gives every factor's classifier from the first `size` training rows.
     """

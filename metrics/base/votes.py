@@ -18,15 +18,23 @@ from numpy.typing import ArrayLike, NDArray
 from metrics.base.arrays import Factors, numbers
 from metrics.base.inputs import Groups, Score, check_groups
 
+# What majority_vote() gives beside the headline.
+VOTE_PARTS = {
+    "calibrated": "the accuracy scaled so that guessing among M factors, 1/M, is 0, and 1 stays 1",
+    "train_accuracy": "the accuracy in the training groups",
+    "score_std_pruned": "the score where latents with a standard deviation, not a variance, below "
+    "0.05 are left out",
+    "active": "how many latents have a variance of at least 0.05",
+    "accuracy": "of each factor: the accuracy in its test groups",
+}
+
 
 def majority_vote(
     codes: ArrayLike, train: Groups, test: Groups, threshold: float, sign: int
 ) -> list[Score]:
     """The scores where the latent of smallest sign · relative variance votes.
 
-    Accuracy in test groups ("score"; per factor "accuracy"), "calibrated", "train_accuracy",
-    "score_std_pruned" (where latents with a standard deviation below the threshold are left out),
-    and "active" (how many latents have a variance of at least the threshold).
+    Accuracy in test groups ("score"), and VOTE_PARTS.
     """
     codes = numbers("codes", codes, ("row", "column"))
     latents = codes.shape[1]

@@ -31,8 +31,6 @@ class Properties:
     flipped: bool  # the sign of a latent
     scaled: bool  # a positive factor per latent, from 1/100 to 100
     shifted: bool  # a constant added to a latent
-    # the lowest and highest score possible
-    bounds: tuple[float, float]
     # the lowest and highest score accepted of a table of three factors for which
     perfect: tuple[float, float]  # each factor is a latent
     random: tuple[float, float]  # latents are noise
@@ -48,7 +46,6 @@ PROPERTIES = {
         flipped=False,  # so does the sign
         scaled=False,  # what is closer than 1e-7 is equal
         shifted=True,
-        bounds=(0, 1),
         perfect=(1, 1),
         random=(0, 0.02),
         duplicated=(1, 1),
@@ -61,7 +58,6 @@ PROPERTIES = {
         flipped=False,  # so does the sign
         scaled=True,
         shifted=True,
-        bounds=(0, 1),
         perfect=(1, 1),
         random=(0, 0.6),  # importances sum to 1 for each factor, predicted or not
         duplicated=(1, 1),
@@ -74,7 +70,6 @@ PROPERTIES = {
         flipped=True,
         scaled=True,
         shifted=True,
-        bounds=(0, 1),
         perfect=(1, 1),
         random=(0.3, 1),  # the few coefficients left are of one factor each
         duplicated=(1, 1),
@@ -87,7 +82,6 @@ PROPERTIES = {
         flipped=True,
         scaled=True,
         shifted=True,
-        bounds=(0, 1),
         perfect=(0.63, 0.65),  # no line cuts a middle value off from both sides
         random=(0, 0.1),
         duplicated=(0.63, 0.65),
@@ -100,7 +94,6 @@ PROPERTIES = {
         flipped=True,
         scaled=False,  # the machine's penalty is absolute
         shifted=False,  # and includes the intercept
-        bounds=(0, 1),
         perfect=(0.5, 0.55),  # no line cuts a middle value off from both sides
         random=(0, 0.05),
         duplicated=(0, 0),
@@ -113,7 +106,6 @@ PROPERTIES = {
         flipped=True,
         scaled=False,  # large latents count more
         shifted=True,
-        bounds=(0, 1),
         perfect=(1, 1),
         random=(0.2, 0.35),  # a percentile is less than the largest deviation
         duplicated=(1, 1),
@@ -126,7 +118,6 @@ PROPERTIES = {
         flipped=True,
         scaled=False,  # latents below an absolute variance do not count
         shifted=True,
-        bounds=(0, 1),
         perfect=(1, 1),
         random=(0.28, 0.38),
         duplicated=(1, 1),
@@ -139,7 +130,6 @@ PROPERTIES = {
         flipped=True,
         scaled=False,  # the classifier's penalty counts small latents less
         shifted=True,
-        bounds=(0, 1),
         perfect=(1, 1),
         random=(0.28, 0.38),
         duplicated=(1, 1),
@@ -152,7 +142,6 @@ PROPERTIES = {
         flipped=True,
         scaled=True,
         shifted=True,
-        bounds=(0, 1),
         perfect=(1, 1),
         random=(0, 0.01),
         duplicated=(0, 0),
@@ -165,7 +154,6 @@ PROPERTIES = {
         flipped=True,
         scaled=True,
         shifted=True,
-        bounds=(0, 1),
         perfect=(1, 1),
         random=(0, 0.01),
         duplicated=(1, 1),
@@ -178,7 +166,6 @@ PROPERTIES = {
         flipped=True,
         scaled=True,
         shifted=True,
-        bounds=(0, np.inf),
         perfect=(0, 0),
         random=(3.7, 3.8),
         duplicated=(1.36, 1.37),  # joint entropy is as small as can be, the gap is 0
@@ -191,7 +178,6 @@ PROPERTIES = {
         flipped=True,
         scaled=True,
         shifted=True,
-        bounds=(0, 1),
         perfect=(1, 1),
         random=(0.5, 0.7),  # how much a latent knows does not matter
         duplicated=(1, 1),
@@ -204,7 +190,6 @@ PROPERTIES = {
         flipped=True,
         scaled=True,
         shifted=True,
-        bounds=(0, 1),
         perfect=(1, 1),
         random=(0, 0.01),
         duplicated=(1, 1),
@@ -217,7 +202,6 @@ PROPERTIES = {
         flipped=True,  # likewise
         scaled=False,  # the penalty is absolute
         shifted=False,  # far from 0 the optimiser stops early
-        bounds=(0, 1),
         perfect=(1, 1),
         random=(0.26, 0.3),
         duplicated=(1, 1),
@@ -230,7 +214,6 @@ PROPERTIES = {
         flipped=False,  # so does the sign
         scaled=False,  # what is closer than 1e-7 is equal
         shifted=True,
-        bounds=(0, 1),
         perfect=(1, 1),
         random=(0.6, 0.7),  # the same rows train and test
         duplicated=(1, 1),
@@ -243,7 +226,6 @@ PROPERTIES = {
         flipped=False,  # so does the sign
         scaled=False,  # so do values so small that rounding makes them equal
         shifted=True,
-        bounds=(0, 1),
         perfect=(0, 0),
         random=(0.06, 0.13),  # so few points per value differ by chance
         duplicated=(0, 0),
@@ -256,7 +238,6 @@ PROPERTIES = {
         flipped=True,
         scaled=True,
         shifted=True,
-        bounds=(0, np.inf),
         perfect=(0, 0),
         random=(0, 0.01),
         duplicated=(53.02, 53.03),  # three pairs of -(ln 2 + ln 2.2e-16) / 2
@@ -269,7 +250,6 @@ PROPERTIES = {
         flipped=True,
         scaled=False,  # latents below an absolute variance do not count
         shifted=True,
-        bounds=(0, 1),
         perfect=(1, 1),
         random=(0.28, 0.38),
         duplicated=(1, 1),
@@ -349,7 +329,7 @@ SCENES: dict[str, Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray]]
 
 def test_every_metric_declares_its_properties():
     assert set(PROPERTIES) == set(METRICS), "declare the properties of every metric above"
-    assert {field.name for field in fields(Properties)} == {*TRANSFORMS, *SCENES, "bounds"}
+    assert {field.name for field in fields(Properties)} == {*TRANSFORMS, *SCENES}
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -368,7 +348,7 @@ def test_a_metric_says_what_it_is_and_needs(name):
 def test_invariances_are_as_declared(name):
     codes = entangled(np.random.default_rng(0))
     before = score(name, codes, GRID)
-    low, high = PROPERTIES[name].bounds
+    low, high = METRICS[name].bounds
     assert low + 0.02 < before < high - 0.02, "the example must leave room for a change"
     unchanged = {
         transform: score(name, changed(codes), GRID) == pytest.approx(before, abs=1e-9)
@@ -439,7 +419,7 @@ def test_any_valid_table_gives_finite_scores_within_bounds(name, table):
     assert scores[0].part == "score"
     assert len({(row.part, row.factor) for row in scores}) == len(scores)
     assert all(type(row.value) is float and np.isfinite(row.value) for row in scores)
-    low, high = PROPERTIES[name].bounds
+    low, high = METRICS[name].bounds
     assert low - 1e-9 <= scores[0].value <= high + 1e-9
 
 

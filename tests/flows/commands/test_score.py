@@ -140,6 +140,35 @@ def test_parts_are_printed_where_they_are_asked_for(
     assert ["mig", "gap", "hue"] in [line.split()[:3] for line in lines]
 
 
+def test_the_table_marks_where_more_is_not_better(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["score", str(file), "--metrics", "mig,jemmig,unsupervised", "--parts"]) == 0
+    _, *lines = (line.split() for line in capsys.readouterr().out.splitlines())
+    remarks = {(name, part): words for name, part, value, *words in lines if part == "score"}
+    assert remarks == {
+        ("mig", "score"): [],
+        ("jemmig", "score"): ["less", "is", "better"],
+        ("unsupervised", "score"): ["neither", "more", "nor", "less", "is", "better"],
+    }
+    assert all("better" not in line for line in lines if line[1] != "score")
+
+
+def test_metrics_are_explained_without_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    for names in (["sap", "jemmig"], ["sap,jemmig"]):
+        assert main(["score", "--explain", *names]) == 0
+        out = capsys.readouterr().out
+        assert out.startswith("## sap\n") and out.index("## jemmig\n") > 0
+        assert "from 0 upwards; less is better" in out and "`gap_tree`" in out
+    assert main(["score", "--explain"]) == 0
+    out = capsys.readouterr().out
+    assert [line[3:] for line in out.splitlines() if line.startswith("## ")] == list(METRICS)
+    assert main(["score", "--explain", "jemmig", "--json"]) == 0
+    (facts,) = json.loads(capsys.readouterr().out)
+    assert (facts["name"], facts["better"], facts["bounds"]) == ("jemmig", "less", [0, None])
+    assert set(facts["parts"]) == {"jemmig", "normalised"}
+
+
 def test_the_picture_has_a_panel_per_matrix(file: Path, tmp_path: Path) -> None:
     plot = tmp_path / "matrices.png"
     assert main(["score", str(file), "--metrics", "mig", "--plot", str(plot)]) == 0
@@ -254,6 +283,10 @@ def test_after_an_interrupt_what_was_computed_is_printed_and_written(
         (["nowhere.npz"], ["FILE", "nowhere.npz, which is no file"]),
         (["FILE", "--metrics", "MIG"], ["--metrics", "did you mean mig?"]),
         (["FILE", "--metrics", "mgi"], ["--metrics", "did you mean mig?"]),
+        ([], ["FILE", "a file with codes and factors; or --explain"]),
+        (["FILE", "--explain"], ["FILE", "own.npz", "--explain needs no file"]),
+        (["--explain", "mig", "mgi"], ["--explain", "did you mean mig?"]),
+        (["FILE", "--metrics", ""], ["--metrics", "found ''"]),
         (["FILE", "--repeat", "0"], ["--repeat", "from 1"]),
         (["FILE", "--out", "FILE"], ["--out", "ends in .parquet"]),
         (["FILE", "--out", "nowhere/x.parquet"], ["--out", "whose folder does not exist"]),
