@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -28,6 +28,7 @@ from tasks.study.model import FAILED, TRAINED, Model
 from tasks.study.pair_parts import missing_parts, tiles
 from tasks.study.spec import PerModel, Study
 from tasks.study.survey import CellState
+from tasks.study.under_way import EVERY_SECONDS, forget_steps, steps_under_way
 
 # Tables whose parts are merged when a cell is done; representations are read model by model.
 AFTER_SCORES = 1  # the priority of training: scores of trained models go first
@@ -72,7 +73,35 @@ class StudyRun:
                 "compare": len(self.groups),
             },
             cells=len(states),
+            steps=sum(m.recipe.steps for state in states for m in state.unfinished),
         )
+        self._count_steps()
+
+    @contextmanager
+    def counting_steps(self, every: float = EVERY_SECONDS) -> Iterator[None]:
+        """While the block runs, read how far the models in training are."""
+        ended = threading.Event()
+
+        def read() -> None:
+            while not ended.wait(every):
+                with suppress(OSError):  # a store out of reach is read again
+                    self.read_steps()
+
+        threading.Thread(target=read, name="reads steps", daemon=True).start()
+        try:
+            yield
+        finally:
+            ended.set()
+
+    def read_steps(self) -> None:
+        under_way = steps_under_way(self.store)
+        for state in self.cells.values():
+            state.under_way = {m.id: under_way[m.id] for m in state.unfinished if m.id in under_way}
+        self._count_steps()
+
+    def _count_steps(self) -> None:
+        left = sum(state.steps_left for state in self.cells.values())
+        self.progress.count_steps(self.progress.steps - left)
 
     def check(self, workers: Workers) -> None:
         """Raise if models ask for what this machine has not; a cluster may still grow."""
@@ -111,7 +140,8 @@ class StudyRun:
                 if isinstance(status, Exception):  # its worker was lost again and again
                     status = self._give_up(model, status, resources.tries)
                 state.status[model.id] = status
-                self.progress.add("train", status)
+                known = state.under_way.pop(model.id, 0)
+                self.progress.add("train", status, model.recipe.steps - known)
                 if status == TRAINED:
                     self._score_soon(cell, model)
                 elif self.study.metrics.names:
@@ -121,7 +151,6 @@ class StudyRun:
 
     def score(self, cell: str) -> None:
         """Wait for the scores of a cell's models, then merge the cell's parts."""
-        self.progress.start("score")
         state = self.cells[cell]
         for model in self._unscored[cell]:
             self._score_soon(cell, model)
@@ -221,6 +250,7 @@ class StudyRun:
 
     def _score_soon(self, cell: str, model: Model) -> None:
         if self.study.metrics.names:
+            self.progress.start("score")
             self._to_score[cell].add(self._call(model), self.priorities[model.id])
 
     def _results(self, calls: CallQueue, table: str = "") -> Iterator[tuple[Call, Any]]:
@@ -243,6 +273,7 @@ class StudyRun:
         reason = model_log(self.store, model.id).reason_for_end or in_a_line(error)
         text = f"its worker died {tries} times: {reason}" if tries > 1 else reason
         self.storage.retry(lambda: write_row(model, self.store, FAILED, text))
+        forget_steps(self.store, model.id)
         return FAILED
 
     def _decide(self, table: str) -> Callable[..., Decision | OSError]:

@@ -13,6 +13,7 @@ from tasks.study.sources import ShowProgress, no_progress
 from tasks.study.spec import Study
 from tasks.study.stored import STUDY_FILE, check_store, forget, settled_study, stored_study
 from tasks.study.survey import CellState, survey
+from tasks.study.under_way import remove_abandoned
 
 
 class OpenStudy:
@@ -58,6 +59,7 @@ def open_study(
             yield OpenStudy(study, store, states, finished=True)
             return
     with driver_lock(store, join) as lock:
+        remove_abandoned(store)
         if retry and not lock.alone:
             raise WrongInput("--retry", "another driver on this store", "a store that has no other")
         if not lock.alone and (changed := _changed(study, store)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
@@ -15,15 +16,26 @@ from tasks.study.model import CAN_RETRY
 
 LOG_SECONDS = 15.0
 STAGES = ("train", "score", "compare")
+NAMES = {"train": "training", "score": "scoring", "compare": "comparing"}
 
 
 class Progress:
-    """Counts of what there is to do and what is done; threads may update them."""
+    """Counts of what there is to do and what is done; threads may update them.
+
+    Training is also counted in optimiser steps, `steps` in all, so that it moves while long models
+    train: those of models that ended, and those that models under way have reported.
+    """
 
     def __init__(
-        self, todo: dict[str, int], cells: int, clock: Callable[[], float] = time.monotonic
+        self,
+        todo: dict[str, int],
+        cells: int,
+        steps: int = 0,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.todo, self.cells, self.cells_done = todo, cells, 0
+        self.steps, self.steps_done = steps, 0
+        self._steps_at_start = 0
         self._clock = clock
         self.done: Counter[str] = Counter()
         self.bad: Counter[str] = Counter()
@@ -35,11 +47,21 @@ class Progress:
 
     def start(self, stage: str) -> None:
         with self._lock:
-            self._began.setdefault(stage, self._clock())
+            if stage not in self._began:
+                self._began[stage] = self._clock()
+                if stage == "train":
+                    self._steps_at_start = self.steps_done
 
-    def add(self, stage: str, outcome: str = "") -> None:
+    def count_steps(self, done: int) -> None:
+        """Steps that are done, of all; before training starts, those of earlier runs."""
+        with self._lock:
+            self.steps_done = done
+
+    def add(self, stage: str, outcome: str = "", steps: int = 0) -> None:
+        """One thing more is done, and these steps that were not counted so far."""
         with self._lock:
             self.done[stage] += 1
+            self.steps_done += steps
             self._ended[stage] = self._clock()
             if outcome in CAN_RETRY:
                 self.bad[outcome] += 1
@@ -62,31 +84,68 @@ class Progress:
         with self._lock:
             self.cells_done += 1
 
+    def fraction(self, stage: str) -> float:
+        """Of training: of its steps."""
+        if stage == "train" and self.steps and self.done[stage] < self.todo[stage]:
+            return self.steps_done / self.steps
+        return self.done[stage] / max(1, self.todo[stage])
+
     def per_minute(self, stage: str) -> float:
+        """Things done in a minute since the first began; models in training count in part."""
         began = self._began.get(stage)
-        if began is None or not self.done[stage]:
+        if began is None:
             return 0.0
-        end = self._ended[stage] if self.done[stage] >= self.todo[stage] else self._clock()
-        return 60 * self.done[stage] / max(end - began, 1e-3)
+        ended = self.done[stage] >= self.todo[stage]
+        done: float = self.done[stage]
+        if stage == "train" and self.steps and not ended:
+            done = (self.steps_done - self._steps_at_start) / self.steps * self.todo[stage]
+        end = self._ended.get(stage, began) if ended else self._clock()
+        return 60 * max(0.0, done) / max(end - began, 1e-3)
 
     def minutes_left(self, stage: str) -> float | None:
+        """Models are scored as they are trained: scoring takes at least as long as training."""
+        if self.done[stage] >= self.todo[stage]:
+            return 0.0 if self.done[stage] else None
         pace = self.per_minute(stage)
-        return (self.todo[stage] - self.done[stage]) / pace if pace else None
+        left = (1 - self.fraction(stage)) * self.todo[stage] / pace if pace else None
+        if stage == "score" and (training := self.minutes_left("train")):
+            return None if left is None else max(left, training)
+        return left
 
     def line(self) -> str:
         """The whole state in one line, for logs."""
-        parts = [
-            f"{stage} {self.done[stage]}/{self.todo[stage]}" for stage in STAGES if self.todo[stage]
-        ]
+        parts = [f"{stage} {self.count(stage)}" for stage in STAGES if self.todo[stage]]
         if self.cells:
             parts.append(f"cells {self.cells_done}/{self.cells}")
         if pace := self.per_minute("train"):
-            parts.append(f"{pace:.1f} models/min")
-        if left := self.minutes_left("train"):
-            parts.append(f"{duration(left)} of training left")
+            parts.append(f"{pace_text(pace, 'models ')}")
+        known: set[float] = set()
+        for stage in STAGES:
+            if (left := self.minutes_left(stage)) and left not in known:
+                known.add(left)
+                parts.append(f"{duration(left)} of {NAMES[stage]} left")
         parts += [f"{count} {outcome}" for outcome, count in self.bad.items()]
         parts += [self.note] if self.note else []
         return ", ".join(parts)
+
+    def count(self, stage: str) -> str:
+        """How many are done; of models under way, how many steps."""
+        text = f"{self.done[stage]}/{self.todo[stage]}"
+        if stage == "train" and self.steps and self.done[stage] < self.todo[stage]:
+            text += f" ({percent(self.fraction(stage))} of steps)"
+        return text
+
+
+def pace_text(per_minute: float, what: str = "") -> str:
+    """So that slow things have a number, too."""
+    if per_minute < 1:
+        return f"{60 * per_minute:.1f} {what}per hour"
+    return f"{per_minute:.1f} {what}per minute"
+
+
+def percent(fraction: float) -> str:
+    """Rounded down: 100% is all."""
+    return f"{math.floor(100 * fraction)}%"
 
 
 @contextmanager
@@ -141,7 +200,7 @@ def _table(progress: Progress) -> object:
     from rich.table import Table
 
     table = Table(box=SIMPLE, caption=progress.note)
-    for heading in ("stage", "", "done", "per minute", "left"):
+    for heading in ("stage", "", "done", "pace", "left"):
         table.add_column(heading, justify="left" if heading in ("stage", "") else "right")
     for stage in STAGES:
         if not progress.todo[stage]:
@@ -149,9 +208,9 @@ def _table(progress: Progress) -> object:
         left = progress.minutes_left(stage)
         table.add_row(
             stage,
-            ProgressBar(total=progress.todo[stage], completed=progress.done[stage], width=30),
-            f"{progress.done[stage]}/{progress.todo[stage]}",
-            f"{progress.per_minute(stage):.1f}" if progress.done[stage] else "",
+            ProgressBar(total=1.0, completed=progress.fraction(stage), width=30),
+            progress.count(stage),
+            pace_text(pace) if (pace := progress.per_minute(stage)) else "",
             duration(left) if left is not None else "",
         )
     if progress.cells:

@@ -177,6 +177,7 @@ def study_flow(
     with kept_updated(DashboardPage(run, report_address)):
         with (
             running_workers(ray_address, workers) as running,
+            run.counting_steps(),
             displayed(run.progress),
             _while_held(lock, running),
         ):

@@ -28,6 +28,7 @@ from tasks.model_row import status_of, write_row
 from tasks.streams import entropy, stream
 from tasks.study.model import DIVERGED, FAILED, TRAINED, Model
 from tasks.study.spec import Study
+from tasks.study.under_way import EVERY_SECONDS, forget_steps, write_steps
 from tasks.weights import save_model
 
 RECONSTRUCTED = 8  # images in the picture of reconstructions
@@ -65,12 +66,14 @@ class _Attempt:
         self.checkpoints, self.log = Checkpoints(store, model.id), model_log(store, model.id)
         self.began = self.saved_at = time.perf_counter()
         self.saved_step = 0
+        self.reported_at = -math.inf
         self.training: TrainingModule | None = None
 
     def run(self) -> None:
         data_set = load(self.choice)
         training = self.training = self._resumed(data_set)
         self.log.add(f"training from step {training.done} of {self.model.recipe.steps}")
+        self._report_if_due(training)
         fit(training, on_gpu=_has_gpu(self.study))
         self._write(training.vae.eval(), training, data_set.channels)
 
@@ -122,7 +125,7 @@ class _Attempt:
             model.recipe,
             batch,
             lambda step: _torch_stream(model.id, "noise", step),
-            self._checkpoint_if_due,
+            self._after_chunk,
             settings.log_every,
         )
         training.initialise(_torch_stream(model.id, "init"))
@@ -136,6 +139,16 @@ class _Attempt:
                 self.saved_step = training.done
                 return training
         return self._training(data_set)
+
+    def _after_chunk(self, training: TrainingModule) -> None:
+        self._report_if_due(training)
+        self._checkpoint_if_due(training)
+
+    def _report_if_due(self, training: TrainingModule) -> None:
+        now = time.perf_counter()
+        if now - self.reported_at >= EVERY_SECONDS:
+            self.reported_at = now
+            write_steps(self.store, self.model.id, training.done)
 
     def _checkpoint_if_due(self, training: TrainingModule) -> None:
         now, settings = time.perf_counter(), self.study.training
@@ -164,6 +177,7 @@ class _Attempt:
 
 def _clear(store: Store, model: Model) -> None:
     """Remove checkpoints and temporary files; the model has ended, whether or not this succeeds."""
+    forget_steps(store, model.id)
     with suppress(OSError):
         Checkpoints(store, model.id).remove()
         store.remove_temporary("models", model.id)

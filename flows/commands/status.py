@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from flows.commands.failures import failures, failures_text, retry
 from flows.commands.text import duration, table
+from flows.progress import percent
 from infra.drivers.liveness import DriverWatch, Life
 from infra.drivers.lock import BEAT_SECONDS
 from infra.errors import WrongInput
@@ -22,13 +23,14 @@ from tasks.study.groups import is_finished
 from tasks.study.spec import Study
 from tasks.study.stored import stored_study
 from tasks.study.survey import CellState, survey, totals
+from tasks.study.under_way import FOLDER as UNDER_WAY
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 COLUMNS = ("cell", "models", "trained", "scored", "diverged", "failed", "left")
 EVERY_SECONDS = 5.0
-WATCHED_TABLES = ("models", "scores", "pairs", "ranks")
+WATCHED = (*(("tables", name) for name in ("models", "scores", "pairs", "ranks")), (UNDER_WAY,))
 SHARE = 4  # a large store takes seconds to read: a fifth of the time at most is spent on that
 FEWEST_CELLS = 3
 OTHER_LINES = 12  # of the screen: headings, counts, pace
@@ -69,7 +71,10 @@ class Status:
         parts = [f"{count['trained']:,} of {count['models']:,} models trained"]
         parts += [f"{count['scored']:,} scored"] if self.study.metrics.names else []
         parts += [f"{count[name]:,} {name}" for name in ("diverged", "failed") if count[name]]
-        return ", ".join([*parts, f"{count['left']:,} left"])
+        parts += [f"{count['left']:,} left"]
+        if count["left"]:
+            parts += [f"{percent(1 - count['steps_left'] / count['steps'])} of all steps done"]
+        return ", ".join(parts)
 
     def activity(self) -> str:
         """Who works on it, and how long ago a model was finished, by clocks that may differ."""
@@ -136,12 +141,12 @@ class WatchedStore:
         self._drivers = DriverWatch(store, "", BEAT_SECONDS)
         self._listings: object = None
         self._began = 0.0
-        self._ended_at_first = self._ended = 0  # models
+        self._first: dict[str, int] = {}  # counts when watching began
 
     def read(self) -> None:
         """Read the store if it has changed; one that is out of reach is read again later."""
         try:
-            listings = [self.store.listing("tables", table) for table in WATCHED_TABLES]
+            listings = [self.store.listing(*folder) for folder in WATCHED]
             if listings != self._listings or self.trouble:
                 status = read_status(self.store)
                 self.done = is_finished(status.study, self.store, status.cells)
@@ -153,21 +158,49 @@ class WatchedStore:
             self.trouble = f"cannot be read at the moment: {' '.join(str(error).split())}"
 
     def _count(self, status: Status) -> None:
-        self._ended = status.totals["models"] - status.totals["left"]
-        if self.status is None or self._ended < self._ended_at_first:  # some are tried again
-            self._began, self._ended_at_first = self._now(), self._ended
+        now = status.totals
+        if not self._first or now["left"] > self._first["left"]:  # some are tried again
+            self._began, self._first = self._now(), now
+
+    def _per_hour(self, count: float) -> float | None:
+        hours = (self._now() - self._began) / 3600
+        return count / max(hours, 1e-6) if count > 0 else None
 
     @property
     def models_per_hour(self) -> float | None:
-        """Of the models that ended since watching began."""
-        count = self._ended - self._ended_at_first
-        hours = (self._now() - self._began) / 3600
-        return count / max(hours, 1e-6) if count else None
+        """Since watching began, while models train; one in training counts in part."""
+        if self.status is None or not self.status.totals["left"]:
+            return None
+        now = self.status.totals
+        steps = self._first["steps_left"] - now["steps_left"]
+        return self._per_hour(steps / now["steps"] * now["models"])
 
     @property
     def minutes_left(self) -> float | None:
-        pace = self.models_per_hour
-        return 60 * self.status.totals["left"] / pace if pace and self.status else None
+        """Of training."""
+        if (pace := self.models_per_hour) is None or self.status is None:
+            return None
+        now = self.status.totals
+        return 60 * now["steps_left"] / now["steps"] * now["models"] / pace
+
+    @property
+    def scored_per_hour(self) -> float | None:
+        if self.status is None or not self.to_score:
+            return None
+        return self._per_hour(self.status.totals["scored"] - self._first["scored"])
+
+    @property
+    def to_score(self) -> int:
+        if self.status is None or not self.status.study.metrics.names:
+            return 0
+        now = self.status.totals
+        return now["left"] + now["trained"] - now["scored"]
+
+    @property
+    def minutes_of_scoring_left(self) -> float | None:
+        """At least as many as of training: models are scored as they are trained."""
+        pace = self.scored_per_hour
+        return None if pace is None else max(60 * self.to_score / pace, self.minutes_left or 0.0)
 
     def summary(self) -> object:
         """A new line is printed when this changes."""
@@ -175,16 +208,21 @@ class WatchedStore:
         return known, self.done, self.trouble
 
     def pace(self) -> str:
-        if self.models_per_hour is None:
-            return ""
-        minutes = self.minutes_left
-        more = f", {duration(minutes)} of training left" if minutes else ""
-        return f"{self.models_per_hour:,.1f} models per hour{more}"
+        parts = []
+        if self.models_per_hour and self.minutes_left is not None:
+            parts += [f"{self.models_per_hour:,.1f} models per hour"]
+            parts += [f"{duration(self.minutes_left)} of training left"]
+        elif self.scored_per_hour:
+            parts += [f"{self.scored_per_hour:,.1f} models scored per hour"]
+        if (minutes := self.minutes_of_scoring_left) and minutes != self.minutes_left:
+            parts += [f"{duration(minutes)} of scoring left"]
+        return ", ".join(parts)
 
     def as_json(self) -> dict[str, Any]:
         facts = self.status.as_json() if self.status else {"store": str(self.store)}
         facts.pop("cells", None)
-        facts |= {"models_per_hour": self.models_per_hour, "minutes_left": self.minutes_left}
+        names = ("models_per_hour", "minutes_left", "scored_per_hour", "minutes_of_scoring_left")
+        facts |= {name: getattr(self, name) for name in names}
         return {**facts, "done": self.done, "trouble": self.trouble or None}
 
 
@@ -287,13 +325,13 @@ def _bars(status: Status, most: int) -> Table:
     under_way = [
         state.as_json()
         for state in status.cells
-        if state.status and (state.unfinished or state.unscored)
+        if (state.status or state.under_way) and (state.unfinished or state.unscored)
     ]
     for row in [{"cell": "all cells", **status.totals}, *under_way[:most]]:
         bad = row["diverged"] + row["failed"]
         bars.add_row(
             row["cell"],
-            ProgressBar(total=row["models"], completed=row["models"] - row["left"], width=30),
+            ProgressBar(total=row["steps"], completed=row["steps"] - row["steps_left"], width=30),
             f"{row['trained']:,}/{row['models']:,}",
             f"{row['scored']:,}",
             f"{bad:,}" if bad else "",

@@ -18,6 +18,7 @@ from uuid import UUID
 from flows.commands.report import median_rows
 from flows.dashboard.traversals import Traversal, traversals
 from flows.driver import StudyRun
+from flows.progress import percent
 from infra.store import Store
 
 UPDATE_SECONDS = 20.0
@@ -62,10 +63,13 @@ class DashboardPage:
         run, cells = self.run, list(self.run.cells.values())
         models = sum(len(state.cell.models) for state in cells)
         stages = 2 if run.study.metrics.names else 1
-        open_steps = sum(stages * len(state.unfinished) + len(state.unscored) for state in cells)
-        done = 100.0 * (1 - open_steps / max(1, models * stages))
+        # of a model in training, what it has done of its steps counts
+        to_train = models * sum(s.steps_left for s in cells) / max(1, sum(s.steps for s in cells))
+        to_score = sum(len(state.unscored) + len(state.unfinished) for state in cells)
+        left = to_train + (to_score if run.study.metrics.names else 0)
+        done = 100.0 * (1 - left / max(1, models * stages))
         self._show("progress", "progress", run.progress.line(), round(done, 1))
-        rows = [{n: state.as_json()[n] for n in ("cell", "models", *STATES)} for state in cells]
+        rows = [_cell_row(state.as_json()) for state in cells]
         self._show("table", "cells", "The progress of each cell", dumps(rows))
         head, medians = median_rows(run.study, run.store, cells)
         about = "Medians over the seeds of each cell, of the scores so far"
@@ -86,6 +90,11 @@ class DashboardPage:
 
     def _show(self, kind: str, name: str, about: str, data: object) -> None:
         self.artifacts.show(kind, key_of(self.run.store, name), about, data)
+
+
+def _cell_row(facts: dict[str, Any]) -> dict[str, Any]:
+    row = {name: facts[name] for name in ("cell", "models", *STATES)}
+    return {**row, "steps": percent(1 - facts["steps_left"] / max(1, facts["steps"]))}
 
 
 def show_report(artifacts: Artifacts, store: Store, address: str | None) -> None:

@@ -10,6 +10,7 @@ from infra.store import Store
 from tasks.study.model import STATUSES, TRAINED, Cell, Model
 from tasks.study.scores import is_outdated
 from tasks.study.spec import Study
+from tasks.study.under_way import steps_under_way
 
 
 @dataclass
@@ -20,6 +21,7 @@ class CellState:
     status: dict[str, str] = field(default_factory=dict)  # by model id, of models that ended
     scored: set[str] = field(default_factory=set)  # ids of models with every metric
     reasons: dict[str, str] = field(default_factory=dict)  # of those that are not trained
+    under_way: dict[str, int] = field(default_factory=dict)  # steps done, of models in training
 
     @property
     def unfinished(self) -> list[Model]:
@@ -32,6 +34,19 @@ class CellState:
     @property
     def trained(self) -> list[Model]:
         return [model for model in self.cell.models if self.status.get(model.id) == TRAINED]
+
+    @property
+    def steps(self) -> int:
+        """Optimiser steps of all its models."""
+        return sum(model.recipe.steps for model in self.cell.models)
+
+    @property
+    def steps_left(self) -> int:
+        """A model that ended has none left, whatever its status."""
+        return sum(
+            max(0, model.recipe.steps - self.under_way.get(model.id, 0))
+            for model in self.unfinished
+        )
 
     def count(self, status: str) -> int:
         return list(self.status.values()).count(status)
@@ -48,6 +63,8 @@ class CellState:
             **{status: self.count(status) for status in STATUSES},
             "left": len(self.unfinished),
             "scored": self.count(TRAINED) - len(self.unscored),
+            "steps": self.steps,
+            "steps_left": self.steps_left,
         }
 
 
@@ -66,6 +83,7 @@ def survey(study: Study, store: Store, cells: Sequence[Cell] | None = None) -> l
         for model_id, metric, protocol in set(zip(*columns, strict=True)):
             if not is_outdated(metric, protocol):
                 metrics_of.setdefault(model_id, set()).add(metric)
+    under_way = steps_under_way(store)
     states = []
     for cell in study.cells() if cells is None else cells:
         rows_of = {model.id: ended[model.id] for model in cell.models if model.id in ended}
@@ -75,6 +93,7 @@ def survey(study: Study, store: Store, cells: Sequence[Cell] | None = None) -> l
                 status={i: row["status"] for i, row in rows_of.items()},
                 scored={i for i in rows_of if wanted <= metrics_of.get(i, set())},
                 reasons={i: row["reason"] for i, row in rows_of.items() if row["reason"]},
+                under_way={m.id: under_way[m.id] for m in cell.models if m.id in under_way},
             )
         )
     return states
@@ -82,5 +101,5 @@ def survey(study: Study, store: Store, cells: Sequence[Cell] | None = None) -> l
 
 def totals(states: Sequence[CellState]) -> dict[str, int]:
     rows = [state.as_json() for state in states]
-    names = ("models", *STATUSES, "left", "scored")
+    names = ("models", *STATUSES, "left", "scored", "steps", "steps_left")
     return {name: sum(row[name] for row in rows) for name in names}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,12 +17,13 @@ from infra.store import Store
 from infra.workers import Decision, Resources, Workers
 from tasks.log import model_log
 from tasks.model_row import write_row
-from tasks.study.model import Model
+from tasks.study.model import TRAINED, Model
 from tasks.study.reading import parse_study
 from tasks.study.spec import Study
 from tasks.study.survey import survey
+from tasks.study.under_way import write_steps
 from tests.flows.conftest import TINY
-from tests.flows.trained import Inline
+from tests.flows.trained import Inline, made_up, models_of
 
 
 class FromAWorker(Exception):
@@ -184,6 +186,26 @@ def test_what_is_trained_is_scored_beside_and_what_failed_is_not(tmp_path: Path)
         ("cells", [(1, 0), (1, 1), (4, 0), (4, 1), (10, 0), (10, 1)]),
     ],
 )
+def test_a_run_counts_the_steps_that_its_workers_report(tmp_path: Path) -> None:
+    study, store = made_up(tmp_path)
+    models = models_of(study)
+    steps = models[0].recipe.steps
+    write_steps(store, models[0].id, 1)  # of an earlier run
+    run = StudyRun(study, store, survey(study, store))
+    assert (run.progress.steps, run.progress.steps_done) == (6 * steps, 1)
+    write_steps(store, models[0].id, steps // 2)
+    write_steps(store, models[5].id, 3)
+    with run.counting_steps(every=0.01):
+        deadline = time.monotonic() + 30
+        while run.progress.steps_done == 1 and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert run.progress.steps_done == steps // 2 + 3
+    assert "train 0/6 (8% of steps)" in run.progress.line()
+    run.open(Inline())  # type: ignore[arg-type]
+    run.train(Inline(lambda *_: TRAINED), run.cells[models[0].cell].cell.name)  # type: ignore[arg-type]
+    assert run.progress.steps_done == 2 * steps + 3, "what was reported before counts once"
+
+
 def test_models_are_ordered_as_the_spec_asks(
     tmp_path: Path, order: str, expected: list[tuple[float, int]]
 ) -> None:

@@ -27,6 +27,8 @@ from tasks.streams import stream
 from tasks.study.model import Model
 from tasks.study.reading import parse_study
 from tasks.study.spec import DataChoice, Study
+from tasks.study.under_way import FOLDER as UNDER_WAY
+from tasks.study.under_way import steps_under_way
 from tasks.train import train_model
 from tasks.weights import load_model
 from tests.tasks.made_models import SMALL, changed
@@ -213,7 +215,8 @@ def test_the_row_is_written_last_and_all_files_are_flushed_to_disk(tmp_path, mon
     written, write_bytes = [], Store.write_bytes
 
     def noted(self, data, *to, lasting=False):
-        written.append((to[1] if to[0] == "tables" else to[-1], lasting))
+        if to[0] != UNDER_WAY:
+            written.append((to[1] if to[0] == "tables" else to[-1], lasting))
         write_bytes(self, data, *to, lasting=lasting)
 
     monkeypatch.setattr(Store, "write_bytes", noted)
@@ -222,6 +225,23 @@ def test_the_row_is_written_last_and_all_files_are_flushed_to_disk(tmp_path, mon
     assert made[-1][0] == "models"
     assert {name for name, _ in made} == {*WRITTEN, "weights.safetensors", "model.json"}
     assert all(lasting for _, lasting in made)
+
+
+def test_steps_are_reported_now_and_then_and_forgotten_at_the_end(tmp_path, monkeypatch):
+    reported, write = [], tasks.train.write_steps
+
+    def noted(store, model_id, steps):
+        write(store, model_id, steps)
+        reported.append(steps_under_way(store))
+
+    monkeypatch.setattr(tasks.train, "write_steps", noted)
+    train_model(*in_store(tmp_path), MODEL)
+    assert reported == [{MODEL.id: 0}], "ten seconds have not gone by"
+    monkeypatch.setattr(tasks.train, "EVERY_SECONDS", 0.0)
+    other = changed(MODEL, seed=1)
+    train_model(*in_store(tmp_path), other)
+    assert reported[1:] == [{other.id: steps} for steps in (0, 20, 40, 50)]
+    assert steps_under_way(Store(tmp_path)) == {}
 
 
 @pytest.mark.parametrize("error", [PermissionError(13, "no"), OSError(5, "Input/output error")])

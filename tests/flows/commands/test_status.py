@@ -24,6 +24,7 @@ from infra.store import Store
 from tasks.model_row import write_row
 from tasks.study.spec import Study
 from tasks.study.stored import forget
+from tasks.study.under_way import write_steps
 from tests.flows.conftest import MODELS
 from tests.flows.trained import compared, made_up, models_of, train
 
@@ -232,6 +233,38 @@ def test_pace_and_time_left_are_of_what_was_done_since_watching_began(
     assert (second["trained"], second["left"], second["done"]) == (3, 1, False)
     assert second["failures"][0]["status"] == "diverged"
     assert "cells" not in second
+
+
+def test_steps_of_models_in_training_give_a_pace_before_one_has_ended(
+    half_done: tuple[Study, Store],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    study, store = half_done
+    model = models_of(study)[4]
+
+    def reported(steps: int) -> Step:
+        return lambda: write_steps(store, model.id, steps)
+
+    half, more = model.recipe.steps // 2, model.recipe.steps // 2 + 1
+    lines, _ = watched(capsys, store, [reported(half), reported(more)], every=1800)
+    assert len(lines) == 2 + 2, "no line for what changes less than a hundredth"
+    assert "66% of all steps done" in lines[0]
+    assert "75% of all steps done, 1.0 models per hour, 90 min of training left" in lines[-1]
+
+
+def test_scoring_has_its_own_pace_when_all_models_are_trained(
+    half_done: tuple[Study, Store],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    study, store = half_done
+    models = models_of(study)
+    train(store, models[4:])
+    for model in models[4:]:
+        store.remove_part("scores", model.id)
+    steps: list[Step] = [lambda: train(store, models[1:2])]
+    lines, _ = watched(capsys, store, steps, every=1800)
+    assert "models per hour" not in lines[-1]
+    assert "2.0 models scored per hour, 60 min of scoring left" in lines[-1]
 
 
 def test_models_that_are_tried_again_do_not_spoil_the_pace(

@@ -22,6 +22,7 @@ from infra.store import Store
 from tasks.model_row import write_row
 from tasks.study.spec import Study
 from tasks.study.survey import survey
+from tasks.study.under_way import write_steps
 from tests.flows.trained import compared, made_up, models_of, train
 
 RUN = UUID(int=7)
@@ -91,12 +92,22 @@ def test_a_study_shows_how_far_it_is(api: Api, tmp_path: Path) -> None:
     page_of(study, store, api).update()
     cells = {row["cell"]: row for row in json.loads(api.shown("half-d-ne-cells"))}
     assert list(cells) == ["dsprites-beta_vae-1", "dsprites-beta_vae-4", "dsprites-factor_vae-10"]
+    name = "dsprites-beta_vae-4"
     half = {"models": 2, "trained": 1, "scored": 1, "diverged": 0, "failed": 0, "left": 1}
-    assert cells["dsprites-beta_vae-4"] == {"cell": "dsprites-beta_vae-4", **half}
+    assert cells[name] == {"cell": name, **half, "steps": "50%"}
     assert api.shown("half-d-ne-progress") == 50.0
     scores = json.loads(api.shown("half-d-ne-scores"))
     assert [row["mig"] for row in scores] == ["0.010", "0.040", ""]
     assert [row["models"] for row in scores] == [2, 1, 0]
+
+
+def test_the_bar_moves_while_models_train(api: Api, tmp_path: Path) -> None:
+    study, store = made_up(tmp_path / "s")
+    model = models_of(study)[0]
+    write_steps(store, model.id, model.recipe.steps // 2)
+    page_of(study, store, api).update()
+    assert api.shown("s-progress") == round(100 * 0.5 / 12, 1)
+    assert [row["steps"] for row in json.loads(api.shown("s-cells"))] == ["25%", "0%", "0%"]
 
 
 def test_the_bar_counts_training_and_scoring(api: Api, tmp_path: Path) -> None:
