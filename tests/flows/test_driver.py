@@ -179,13 +179,6 @@ def test_what_is_trained_is_scored_beside_and_what_failed_is_not(tmp_path: Path)
     assert run.progress.done == {"train": 2, "score": 1}
 
 
-@pytest.mark.parametrize(
-    ("order", "expected"),
-    [
-        ("seeds", [(1, 0), (4, 0), (10, 0), (1, 1), (4, 1), (10, 1)]),
-        ("cells", [(1, 0), (1, 1), (4, 0), (4, 1), (10, 0), (10, 1)]),
-    ],
-)
 def test_a_run_counts_the_steps_that_its_workers_report(tmp_path: Path) -> None:
     study, store = made_up(tmp_path)
     models = models_of(study)
@@ -206,6 +199,13 @@ def test_a_run_counts_the_steps_that_its_workers_report(tmp_path: Path) -> None:
     assert run.progress.steps_done == 2 * steps + 3, "what was reported before counts once"
 
 
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        ("seeds", [(1, 0), (4, 0), (10, 0), (1, 1), (4, 1), (10, 1)]),
+        ("cells", [(1, 0), (1, 1), (4, 0), (4, 1), (10, 0), (10, 1)]),
+    ],
+)
 def test_models_are_ordered_as_the_spec_asks(
     tmp_path: Path, order: str, expected: list[tuple[float, int]]
 ) -> None:
