@@ -254,13 +254,18 @@ class StudyRun:
             self._to_score[cell].add(self._call(model), self.priorities[model.id])
 
     def _results(self, calls: CallQueue, table: str = "") -> Iterator[tuple[Call, Any]]:
-        """What came of each call; one that found the disk full is done again when it is not."""
+        """What came of each call; one that found the disk full is done again when it is not.
+
+        A machine without the store ends the run: it would fail model after model.
+        """
         for call, outcome in calls:
             reason = no_room(outcome) if isinstance(outcome, Exception) else ""
             if reason:
                 self.storage.wait(reason)
                 calls.add(call, self.priorities.get(getattr(call[-1], "id", ""), ()))
                 continue
+            if isinstance(problem := getattr(outcome, "cause", None), worker.StoreNotMounted):
+                raise problem
             self.storage.has_room()
             yield call, outcome
             if table and self.lock:

@@ -13,8 +13,9 @@ from flows.driver import comparison_calls, in_a_line, no_rank
 from flows.progress import Progress, displayed
 from infra.errors import WrongInput, one_of
 from infra.new_file import PICTURES, new_file
+from infra.ray_cluster import cluster_machines
 from infra.store import Store
-from infra.workers import check_address, running_workers
+from infra.workers import running_workers
 from metrics import SIMILARITIES
 from tasks.study.groups import groups_of
 from tasks.study.spec import Pool, Study, Udr
@@ -61,8 +62,8 @@ def rank_store(
     """Compare what is missing; the study with the settings of the request, and its rankings."""
     from tasks.rank_data_set import rank_data_set
 
-    if ray:
-        check_address(ray)
+    if ray:  # and refuses it here, before anything is read
+        cluster_machines(ray)
     store = Store(uri)
     study = stored_study(store)
     names = [data_set.name for data_set in study.data]

@@ -176,6 +176,7 @@ def study_flow(
     close_crashed_runs(store, alone=lock is None or lock.alone)
     with kept_updated(DashboardPage(run, report_address)):
         with (
+            _quiet(),
             running_workers(ray_address, workers) as running,
             run.counting_steps(),
             displayed(run.progress),

@@ -6,13 +6,24 @@ answer. And so the driver never imports torch.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+import platform
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
+from infra.errors import WrongInput
 from infra.store import Store
 from infra.time_limit import ended_after
 from tasks.log import comparison_log, model_log
 from tasks.study.model import Model
 from tasks.study.spec import Study
+from tasks.study.stored import STUDY_FILE
+
+VISIBLE_SECONDS = 60.0  # a network drive may show a new folder so late
+
+
+class StoreNotMounted(WrongInput):
+    """A machine of the cluster lacks the drive of the store."""
 
 
 def train(uri: str, study: Study, model: Model) -> str:
@@ -52,14 +63,30 @@ def rank(uri: str, study: Study, group: str, models: list[Model]) -> None:
         rank_models(store, study, group, models)
 
 
-def _limited(store: Store, model: Model, minutes: float | None) -> AbstractContextManager[None]:
-    return ended_after(minutes, model_log(store, model.id).end)
+@contextmanager
+def _limited(store: Store, model: Model, minutes: float | None) -> Iterator[None]:
+    with ended_after(minutes, model_log(store, model.id).end):
+        _check_mounted(store)
+        yield
 
 
-def _limited_comparison(
-    store: Store, study: Study, group: str, begins: str
-) -> AbstractContextManager[None]:
+@contextmanager
+def _limited_comparison(store: Store, study: Study, group: str, begins: str) -> Iterator[None]:
     log, minutes = comparison_log(store, group), study.running.minutes_per_comparison
-    if minutes is not None:  # so that an older try's last line is not taken for this one's
-        log.add(begins)
-    return ended_after(minutes, log.end)
+    with ended_after(minutes, log.end):
+        _check_mounted(store)
+        if minutes is not None:  # so that an older try's last line is not taken for this one's
+            log.add(begins)
+        yield
+
+
+def _check_mounted(store: Store) -> None:
+    """Raise on a machine that lacks the store's drive, before anything is written there."""
+    began = time.monotonic()
+    while store.local and not store.exists(STUDY_FILE):
+        if time.monotonic() - began >= VISIBLE_SECONDS:
+            found = f"{store.root}, which is not on machine {platform.node()}"
+            raise StoreNotMounted(
+                "--store", found, "a drive that every machine mounts, or a bucket"
+            )
+        time.sleep(VISIBLE_SECONDS / 60)

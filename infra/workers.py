@@ -13,7 +13,6 @@ import logging
 import os
 import queue
 import signal
-import socket
 import threading
 import time
 import weakref
@@ -25,6 +24,7 @@ from enum import Enum
 from typing import Any
 
 from infra.errors import RAY_CLUSTER, RUN_AGAIN, WrongInput
+from infra.ray_cluster import check_address
 from infra.runtime import ASKED_ONCE, BLAS_KERNELS, LOOPBACK_ONLY, WORKER, cores
 
 OBJECT_STORE_BYTES = 150 * 2**20  # enough: calls pass ids and paths, never arrays
@@ -403,19 +403,6 @@ def stopped_by_signals(workers: Workers) -> Iterator[None]:
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
-
-
-def check_address(address: str) -> None:
-    """Raise if no server listens at host:port; Ray itself would try for minutes."""
-    if address == "auto":
-        return
-    host, colon, port = address.rpartition(":")
-    if not colon or not port.isdigit() or "/" in address:
-        raise WrongInput("--ray", address, "HOST:PORT, such as 10.0.0.1:6379, or auto")
-    try:
-        socket.create_connection((host, int(port)), timeout=10).close()
-    except (OSError, OverflowError) as error:
-        raise WrongInput("--ray", f"{address} ({error})", RAY_CLUSTER) from None
 
 
 @contextmanager

@@ -15,8 +15,9 @@ from flows.commands.report import median_rows, medians, renewed_report
 from flows.commands.text import fitting, preparing, say, table
 from flows.open_study import OpenStudy, open_study
 from infra.errors import RUN_AGAIN
+from infra.ray_cluster import cluster_machines
 from infra.store import Store
-from infra.workers import Stopped, check_address
+from infra.workers import Stopped
 from tasks.report.published import SIX
 from tasks.study.model import DIVERGED, FAILED, TRAINED
 from tasks.study.spec import Study
@@ -42,7 +43,7 @@ def run_study(
 ) -> int:
     """Run what of a study is not done in its store; returns the exit code."""
     if ray:
-        check_address(ray)
+        cluster_machines(ray)
     opening = open_study(study, Store(uri), retry or set(), join, preparing)
     with _sigterm_as_ctrl_c(), opening as opened:
         study, store, states = opened.study, opened.store, opened.states

@@ -15,8 +15,8 @@ from flows.commands.text import say
 from flows.dashboard.limits import Limits
 from infra.errors import WrongInput, one_of
 from infra.prefect_server import api_of, check_free, dashboard, is_loopback
+from infra.ray_cluster import cluster_machines
 from infra.report_server import reports
-from infra.workers import check_address
 from tasks.study.reading import preset_names
 
 SERVER_AUTHENTICATION = "PREFECT_SERVER_API_AUTH_STRING"
@@ -50,7 +50,7 @@ class ServeOptions:
         if self.reports is not None and not self.reports.startswith(("http://", "https://")):
             raise WrongInput("--reports", self.reports, "an address, such as https://HOST/reports")
         if self.limits.ray:
-            check_address(self.limits.ray)
+            cluster_machines(self.limits.ray)
 
 
 def serve(options: ServeOptions) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from flows.driver import StudyRun
+from flows.worker import StoreNotMounted
 from infra.errors import RUN_AGAIN, WrongInput
 from infra.store import Store
 from infra.workers import Decision, Resources, Workers
@@ -65,6 +66,17 @@ def test_a_full_disk_stops_the_run_and_no_model_is_blamed(
             getattr(run, stage)(workers, name)
         for state in run.cells.values():  # or there is nothing to compare
             state.status.update({model.id: "trained" for model in state.cell.models})
+    assert run.store.read("models").num_rows == 0
+
+
+def test_a_machine_without_the_store_s_drive_stops_the_run_and_no_model_is_blamed(
+    tmp_path: Path,
+) -> None:
+    error = FromAWorker(StoreNotMounted("--store", "/drive", "another"))
+    run, workers = opened(no_patience(), tmp_path, raising(error))
+    with pytest.raises(WrongInput, match="--store: found '/drive'"):
+        run.train(workers, "dsprites-beta_vae-1")
+    assert len(workers.called) == 1
     assert run.store.read("models").num_rows == 0
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from flows.worker import rank
+from flows.worker import rank, score, train
+from infra.errors import WrongInput
 from infra.store import Store
 from tasks.log import Log, comparison_log
 from tasks.study.reading import parse_study
@@ -51,9 +52,10 @@ else:
 def test_a_call_that_hangs_ends_and_its_stack_is_in_the_log(
     tmp_path: Path, where: str, what: str
 ) -> None:
+    store = Store(tmp_path)
+    store.write_json({}, "study.json")
     command = [sys.executable, "-c", HANGS, str(tmp_path), where, what]
     done = subprocess.run(command, timeout=60)
-    store = Store(tmp_path)
     folder = "comparisons" if what == "compare" else "models"
     (name,) = store.names(folder)
     assert done.returncode == 1
@@ -64,6 +66,7 @@ def test_a_call_that_hangs_ends_and_its_stack_is_in_the_log(
 def test_the_last_line_of_an_earlier_attempt_is_not_the_reason_of_a_later_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    Store(tmp_path).write_json({}, "study.json")
     log = comparison_log(Store(tmp_path), "group")
     log.end("not done within 5 minutes", "here")
     monkeypatch.setattr("tasks.rank.rank_models", lambda *_: None)
@@ -71,3 +74,16 @@ def test_the_last_line_of_an_earlier_attempt_is_not_the_reason_of_a_later_failur
     study = parse_study({**spec, "running": {"minutes_per_comparison": 5.0}})
     rank(str(tmp_path), study, "group", [])
     assert log.reason_for_end == ""
+
+
+def test_a_machine_without_the_store_s_drive_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flows.worker.VISIBLE_SECONDS", 0.05)
+    study = parse_study({"name": "test", "data": ["dsprites"], "methods": {"beta_vae": [4]}})
+    model = study.cells()[0].models[0]
+    store = tmp_path / "store"
+    for call in (train, score):
+        with pytest.raises(WrongInput, match=f"--store: found {store}, which is not on machine"):
+            call(str(store), study, model)
+    assert not store.exists()

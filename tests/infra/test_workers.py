@@ -23,7 +23,6 @@ from infra.workers import (
     Resources,
     Stopped,
     Workers,
-    check_address,
     running_workers,
 )
 from tests.campaign.ray_cluster import RayCluster
@@ -463,10 +462,3 @@ def test_a_signal_stops_the_workers_even_if_its_exception_is_lost(name: str) -> 
         [sys.executable, "-c", SIGNALLED, name], capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["KeyboardInterrupt", "True", "True"]
-
-
-@pytest.mark.parametrize("address", ["127.0.0.1", "ray://127.0.0.1:6379", "host:", "host:port", ""])
-def test_an_address_of_another_form_is_refused_at_once(address: str) -> None:
-    with pytest.raises(WrongInput, match=r"--ray: found .*; accepted: HOST:PORT"):
-        check_address(address)
-    check_address("auto")

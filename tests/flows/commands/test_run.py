@@ -23,6 +23,7 @@ from infra.store import Store
 from infra.workers import Stopped
 from tasks.study.spec import Study
 from tests.flows.trained import made_up
+from tests.infra.ray_head import ray_head
 
 Flow = Callable[..., None]
 
@@ -137,3 +138,14 @@ def test_a_disk_that_is_full_at_the_start_is_reported_in_one_line(
     lines = capsys.readouterr().err.splitlines()
     assert lines[-1].startswith("tolstoy: store: found") and "No space left" in lines[-1]
     assert "Traceback" not in "".join(lines)
+
+
+def test_a_cluster_that_refuses_the_token_is_one_line_and_nothing_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with ray_head(refuses=True) as address:
+        place = tmp_path / "store"
+        assert main(["run", "smoke", "--ray", address, "--store", str(place)]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n"), place.exists()) == ("", 1, False)
+    assert f"--ray: found {address}, which " in err
