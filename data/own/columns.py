@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from data.base import hdf5, npy
+from data.base import csv_table, hdf5, npy
 from data.base.reading import printable
 from data.own.parquet import COLUMNS as IMAGE_COLUMNS
 from infra.errors import WrongInput
@@ -117,10 +117,7 @@ def _from_parquet(path: Path, count: int) -> Columns:
 
 
 def _from_csv(path: Path, count: int) -> Columns:
-    """Columns with a header; an empty cell is a missing value, also in a column of words."""
-    from pyarrow import csv
-
-    table = csv.read_csv(path, convert_options=csv.ConvertOptions(strings_can_be_null=True))
+    table = csv_table.read(path)
     _check_rows(table.num_rows, count)
     return _from_arrow(table)
 

@@ -63,41 +63,41 @@ def _table(columns: Columns, count: int) -> FactorTable:
             raise WrongInput(FIELD, f"columns named {', '.join(map(repr, names))}", "unique names")
     values, codes = [], np.empty((count, len(names)), np.int64)
     for place, (name, column) in enumerate(zip(names, columns.values, strict=True)):
-        sorted_values, codes[:, place] = _discrete(name, column)
+        sorted_values, codes[:, place] = classes(FIELD, name, column)
         values.append(sorted_values)
     continuous = np.flatnonzero(are_continuous(KINDS_FIELD, columns.values, columns.kinds))
     return FactorTable(names, values, codes, continuous.tolist())
 
 
-def _discrete(name: str, column: Column) -> tuple[list[Value], NDArray[np.intp]]:
-    """The sorted values of a column, and the position of each row's."""
+def classes(field: str, name: str, column: Column) -> tuple[list[Value], NDArray[np.intp]]:
+    """The sorted values of a column, and the position of each row's; `field` is for messages."""
     if column.dtype.kind not in "biufUSO":
-        raise WrongInput(FIELD, f"{column.dtype} in column {name}", VALUES)
+        raise WrongInput(field, f"{column.dtype} in column {name}", VALUES)
     if column.dtype.kind == "O":
-        column = _words(name, column)
+        column = _words(field, name, column)
     if column.dtype.kind == "S":
         column = np.char.decode(column, "utf-8")
     if column.dtype.kind == "f" and not (finite := np.isfinite(column)).all():
         row = int(np.argmin(finite))
         found = f"{column[row]} in column {name}, row {row} (rows count from 0)"
-        raise WrongInput(FIELD, found, "a value in every row")
+        raise WrongInput(field, found, "a value in every row")
     values, codes = np.unique(column, return_inverse=True)
     if values.dtype.kind == "U" and len(values) > MOST_WORDS and 2 * len(values) > len(column):
         description = f"{len(values)} different words in column {name}"
         raise WrongInput(
-            FIELD, description, "words that are shared by rows (drop columns of names)"
+            field, description, "words that are shared by rows (drop columns of names)"
         )
     return [_plain(value) for value in values], codes
 
 
-def _words(name: str, column: Column) -> Column:
+def _words(field: str, name: str, column: Column) -> Column:
     """A column of objects: words, or truth values of which some are missing."""
     for row, value in enumerate(column):
         if value is None or (isinstance(value, float) and math.isnan(value)):
             found = f"nothing in column {name}, row {row} (rows count from 0)"
-            raise WrongInput(FIELD, found, "a value in every row")
+            raise WrongInput(field, found, "a value in every row")
         if not isinstance(value, str | bytes | bool):
-            raise WrongInput(FIELD, f"a {type(value).__name__} in column {name}", VALUES)
+            raise WrongInput(field, f"a {type(value).__name__} in column {name}", VALUES)
     return np.array([v.decode() if isinstance(v, bytes) else v for v in column])
 
 

@@ -250,3 +250,28 @@ def test_a_table_is_read_only_when_its_shape_is_right(tmp_path, monkeypatch, ima
     np.save(tmp_path / "factors.npy", np.zeros((13, 2)))
     with pytest.raises(WrongInput, match="shape"):
         read(images, tmp_path / "factors.npy")
+
+
+@pytest.mark.parametrize("separator", [";", "\t", ","])
+def test_the_first_line_shows_what_separates_the_cells(tmp_path, separator):
+    rows = ["shape,x", '"a,b;c",0.5', "ü,1.5"]
+    (tmp_path / "labels.csv").write_text(
+        "\ufeff"
+        + "\n".join(rows)
+        .replace(",x", f"{separator}x")
+        .replace(",0", f"{separator}0")
+        .replace("ü,", f"ü{separator}")
+        + "\n",
+        "utf-8",
+    )
+    table = read("unread.npy", tmp_path / "labels.csv", 2)
+    assert table.names == ["shape", "x"]
+    assert table.values == [["a,b;c", "ü"], [0.5, 1.5]]
+
+
+def test_decimal_commas_beside_semicolons(tmp_path):
+    (tmp_path / "labels.csv").write_text("shape;x\na;1,5\nb;-,25\nb;\n")
+    with pytest.raises(WrongInput, match="column x, row 2"):
+        read("unread.npy", tmp_path / "labels.csv", 3)
+    (tmp_path / "labels.csv").write_text("shape;x\na;1,5\nb;-,25\nb;2\n")
+    assert read("unread.npy", tmp_path / "labels.csv", 3).values == [["a", "b"], [-0.25, 1.5, 2]]

@@ -1,0 +1,49 @@
+"""Read a table of text whose cells are separated by commas, semicolons or tabs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+SEPARATORS = (",", ";", "\t")
+LONGEST_HEADER = 2**20  # characters
+QUOTED = re.compile(r'"[^"]*"')
+DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*,\d+\s*")
+
+
+def read(path: Path) -> Any:
+    """A pyarrow table, its columns named by the first line; an empty cell is a missing value.
+
+    The first line shows the separator. Programs that separate by semicolons may write numbers with
+    a decimal comma.
+    """
+    separator = _separator(path)
+    table = _read(path, separator)
+    if separator != "," and any(map(_has_decimal_commas, table.columns)):
+        return _read(path, separator, decimal_point=",")
+    return table
+
+
+def _separator(path: Path) -> str:
+    """The one that the first line has; a comma if it has several, or none."""
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        header = QUOTED.sub("", file.readline(LONGEST_HEADER))
+    present = [separator for separator in SEPARATORS if separator in header]
+    return present[0] if present else ","
+
+
+def _read(path: Path, separator: str, **conversion: str) -> Any:
+    from pyarrow import csv
+
+    return csv.read_csv(
+        path,
+        parse_options=csv.ParseOptions(delimiter=separator),
+        convert_options=csv.ConvertOptions(strings_can_be_null=True, **conversion),
+    )
+
+
+def _has_decimal_commas(column: Any) -> bool:
+    """Whether the first cell that is not empty is such a number."""
+    first = next((cell for cell in column.to_numpy() if cell is not None), None)
+    return isinstance(first, str) and DECIMAL_COMMA.fullmatch(first) is not None
