@@ -152,7 +152,11 @@ def show(
 @app.command
 def score(
     file: Annotated[
-        Path | None, Parameter(help=".npz, .h5 or .parquet: codes, factors, factor_names")
+        Path | None,
+        Parameter(
+            help=".npz or .h5: codes, factors, factor_names; .parquet or .csv: codes_0, codes_1 "
+            "..., factor_NAME"
+        ),
     ] = None,
     /,
     *,
@@ -169,7 +173,12 @@ def score(
     ] = None,
     json: Json = False,
 ) -> int:
-    """Score your own representation: two arrays, codes (points, latents) and factors.
+    """Score your own representation: two arrays, codes (points, latents) and factors (points,
+    factors), or a table with a column for each latent and factor.
+
+    In a table, codes are columns codes_0, codes_1 ... (or z0, z1 ...), or a column codes of lists;
+    factors are columns factor_NAME, or a column factors of lists. Without such names all columns
+    but codes are factors if rows share their values.
 
     The first two thirds of the rows train, the rest test.
 

@@ -23,8 +23,10 @@ class WrongInput(ValueError):
 
 
 def _short(found: object) -> str:
-    text = found if isinstance(found, str) and " " in found else repr(found)
-    return text if len(text) <= 120 else text[:117] + "..."
+    """A value is cut sooner than a sentence, which may name several files."""
+    is_sentence = isinstance(found, str) and " " in found
+    text, longest = (str(found), 800) if is_sentence else (repr(found), 120)
+    return text if len(text) <= longest else text[: longest - 3] + "..."
 
 
 def one_of(names: Iterable[str], found: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import resource
 from contextlib import suppress
 from pathlib import Path
 
@@ -78,8 +79,10 @@ def cores() -> int:
 
 
 def memory_bytes() -> float:
-    """Of the machine, or what a container may use of it."""
+    """Of the machine, or what a container or this process (ulimit -v) may use of it."""
     sizes = [float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))]
+    if (limit_of_process := resource.getrlimit(resource.RLIMIT_AS)[0]) != resource.RLIM_INFINITY:
+        sizes.append(float(limit_of_process))
     for limit in ("memory.max", "memory/memory.limit_in_bytes"):
         with suppress(OSError, ValueError):  # not Linux, or no limit
             sizes.append(float(Path("/sys/fs/cgroup", limit).read_text()))

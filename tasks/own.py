@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,17 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from data.base import hdf5, npy
 from data.base.continuous import BINS, are_continuous, equal_bins
 from data.base.reading import reading
+from data.own.factors import classes
 from infra.errors import WrongInput
 from metrics.base.arrays import BadArray, numbers, whole_numbers
+from tasks import own_arrays, own_columns
 
-Arrays = dict[str, Any]
-Reader = Callable[[Path, Sequence[str]], Arrays]
-
+CODES_ENDINGS = (".npz", ".h5", ".hdf5", ".parquet", ".csv")
 CODES_NAMES = ("codes", "factors", "factor_kinds", "factor_names")
-CODES_FILE = "an .npz, .h5, .hdf5 or .parquet file with codes and factors"
+CODES_FILE = (
+    "an .npz, .h5 or .hdf5 file with codes and factors, or a .parquet or .csv file with codes_0, "
+    "codes_1 ... and factor_NAME"
+)
+MODELS_ENDINGS = (".npz", ".h5", ".hdf5")
 MODELS_NAMES = ("codes", "kl", "names")
 MODELS_FILE = "an .npz, .h5 or .hdf5 file with codes (models, points, latents), of the same points"
 
@@ -39,6 +42,7 @@ class OwnCodes:
     targets: NDArray[np.float64] | None = None  # None: the factors
     continuous: tuple[int, ...] = ()
     guessed: bool = False  # that they are continuous: the file does not say so
+    left_out: tuple[str, ...] = ()  # columns of a table that are neither
 
     def name(self, factor: int) -> str:
         return self.factor_names[factor] if self.factor_names else f"factor {factor}"
@@ -56,41 +60,67 @@ class OwnModels:
 def read_codes(path: Path, bins: int = BINS) -> OwnCodes:
     """The arrays of a file, or a WrongInput that names what is wrong with it; `bins` of equal width
     stand for a continuous factor where classes are needed."""
-    readers: dict[str, Reader] = {
-        ".npz": _npz,
-        ".h5": _hdf5,
-        ".hdf5": _hdf5,
-        ".parquet": lambda path, _: _parquet(path),
-    }
-    arrays = _arrays(path, readers, CODES_NAMES, CODES_FILE, required=("codes", "factors"))
-    with naming_file(path):
+    own_arrays.check_file(path, CODES_ENDINGS, CODES_FILE)
+    with own_arrays.in_memory(path, CODES_NAMES, CODES_FILE), naming_file(path):
+        if path.suffix.lower() in (".parquet", ".csv"):
+            with reading("FILE", path.name, CODES_FILE):
+                arrays, present = own_columns.read(path)
+            for name in ("codes", "factors"):
+                own_arrays.check_present(path, name, name in arrays, present, CODES_FILE)
+        else:
+            arrays = own_arrays.read(path, CODES_NAMES, ("codes", "factors"), CODES_FILE)
         codes = numbers("codes", arrays["codes"], ("row", "column"))
-        whole = np.asarray(arrays["factors"]).dtype.kind in "iub"
-        read = whole_numbers if whole else numbers
-        values: NDArray[Any] = read("factors", arrays["factors"], ("row", "factor"))
-    if len(codes) != len(values):
-        row_count = f"{len(values)} rows of factors"
-        raise WrongInput(f"{path.name}, factors", row_count, f"{len(codes)}, as codes has")
-    columns = values.shape[1]
-    accepted = f"{columns}, one for each column of factors"
-    names = _names(path, "factor_names", arrays, columns, accepted)
-    kinds = _names(path, "factor_kinds", arrays, columns, accepted)
-    which = are_continuous(f"{path.name}, factor_kinds", list(values.T), kinds)
-    if whole and not any(which):
-        return OwnCodes(codes, values, names)
-    factors, targets = np.empty(values.shape, np.int64), np.empty(values.shape)
-    for place, (column, is_continuous) in enumerate(zip(values.T, which, strict=True)):
-        positions = np.unique(column, return_inverse=True)[1]
-        factors[:, place] = equal_bins(column, bins) if is_continuous else positions
-        targets[:, place] = column
-    continuous = tuple(np.flatnonzero(which).tolist())
-    return OwnCodes(codes, factors, names, targets, continuous, guessed=kinds is None)
+        columns = _columns(arrays["factors"])
+        rows = len(columns[0])
+        if len(codes) != rows:
+            accepted = f"{len(codes)}, as codes has"
+            raise WrongInput(f"{path.name}, factors", f"{rows} rows of factors", accepted)
+        accepted = f"{len(columns)}, one for each column of factors"
+        names = _names(path, "factor_names", arrays, len(columns), accepted)
+        kinds = _names(path, "factor_kinds", arrays, len(columns), accepted)
+        which = are_continuous(f"{path.name}, factor_kinds", columns, kinds)
+        left_out = tuple(arrays.get("left_out", ()))
+        if not any(which) and all(column.dtype.kind in "iub" for column in columns):
+            whole = np.stack(columns, axis=1).astype(np.int64)
+            return OwnCodes(codes, whole, names, left_out=left_out)
+        factors = np.empty((rows, len(columns)), np.int64)
+        targets = np.empty(factors.shape)
+        for place, (column, is_continuous) in enumerate(zip(columns, which, strict=True)):
+            name = names[place] if names else str(place)
+            factors[:, place] = (
+                equal_bins(column, bins)
+                if is_continuous
+                else classes(f"{path.name}, factors", name, column)[1]
+            )
+            targets[:, place] = column if column.dtype.kind in "iubf" else factors[:, place]
+        continuous = tuple(np.flatnonzero(which).tolist())
+        return OwnCodes(codes, factors, names, targets, continuous, kinds is None, left_out)
+
+
+def _columns(factors: Any) -> list[NDArray[Any]]:
+    """The factors one by one: numbers that are finite, truth values or words."""
+    if isinstance(factors, list):
+        return [
+            numbers(name, column, ("row",)) if column.dtype.kind == "f" else column
+            for name, column in factors
+        ]
+    axes, kind = ("row", "factor"), np.asarray(factors).dtype.kind
+    if kind in "iub":
+        return list(whole_numbers("factors", factors, axes).T)
+    if kind in "USO" and np.ndim(factors) == len(axes) and np.size(factors):
+        return list(np.asarray(factors).T)
+    return list(numbers("factors", factors, axes).T)
 
 
 def read_models(path: Path) -> OwnModels:
     """The arrays of a file, or a WrongInput that names what is wrong with it."""
-    readers: dict[str, Reader] = {".npz": _npz, ".h5": _hdf5, ".hdf5": _hdf5}
-    arrays = _arrays(path, readers, MODELS_NAMES, MODELS_FILE, required=("codes",))
+    own_arrays.check_file(path, MODELS_ENDINGS, MODELS_FILE)
+    with own_arrays.in_memory(path, MODELS_NAMES, MODELS_FILE):
+        return _models(path)
+
+
+def _models(path: Path) -> OwnModels:
+    arrays = own_arrays.read(path, MODELS_NAMES, ("codes",), MODELS_FILE)
     kl = None
     with naming_file(path):
         codes = numbers("codes", arrays["codes"], ("model", "row", "latent"))
@@ -117,28 +147,8 @@ def naming_file(path: Path) -> Iterator[None]:
         raise WrongInput(field, error.found, error.accepted) from None
 
 
-def _arrays(
-    path: Path,
-    readers: dict[str, Reader],
-    names: Sequence[str],
-    accepted: str,
-    required: Sequence[str],
-) -> Arrays:
-    reader = readers.get(path.suffix.lower())
-    if reader is None:
-        raise WrongInput("FILE", str(path), accepted)
-    if not path.is_file():
-        raise WrongInput("FILE", f"{path}, which is no file", accepted)
-    with reading("FILE", path.name, accepted):
-        arrays = reader(path, names)
-    for name in required:
-        if arrays.get(name) is None:
-            raise WrongInput("FILE", f"no {name} in {path.name}", accepted)
-    return arrays
-
-
 def _names(
-    path: Path, key: str, arrays: Arrays, count: int, accepted: str
+    path: Path, key: str, arrays: dict[str, Any], count: int, accepted: str
 ) -> tuple[str, ...] | None:
     """The names of `count` things, if the file has names."""
     if arrays.get(key) is None:
@@ -148,43 +158,3 @@ def _names(
     if len(names) != count:
         raise WrongInput(f"{path.name}, {key}", f"{len(names)} names", accepted)
     return names
-
-
-def _npz(path: Path, names: Sequence[str]) -> Arrays:
-    """The arrays of these names that the file has."""
-    stored = npy.arrays(path)
-    return {name: npy.stored(path, name).whole() for name in names if name in stored}
-
-
-def _hdf5(path: Path, names: Sequence[str]) -> Arrays:
-    """Likewise; names and kinds may also be attributes of the file."""
-    with hdf5.opened(path) as file:
-        stored = {name: hdf5.stored(file, name) for name in names}
-        arrays = {name: array[()] for name, array in stored.items() if array is not None}
-        return {name: file.attrs[name] for name in names if name in file.attrs} | arrays
-
-
-def _parquet(path: Path) -> Arrays:
-    """A column `codes` of lists, or columns codes_0, codes_1, ...; the others are factors."""
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(path) as file:
-        labels = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
-        table = file.read(columns=[n for n in file.schema_arrow.names if n not in labels])
-    names = table.column_names
-    codes: NDArray[Any] | None
-    if "codes" in names:
-        code_columns = ["codes"]
-        codes = np.array(table["codes"].to_pylist())
-    else:
-        code_columns = sorted(
-            (name for name in names if name.startswith("codes_") and name[6:].isdigit()),
-            key=lambda name: int(name[6:]),
-        )
-        columns = [table[name].to_numpy() for name in code_columns]
-        codes = np.stack(columns, axis=1) if columns else None
-    factors = [name for name in names if name not in code_columns]
-    if not factors:
-        return {"codes": codes}
-    values = np.stack([table[name].to_numpy() for name in factors], axis=1)
-    return {"codes": codes, "factors": values, "factor_names": factors}

@@ -11,6 +11,7 @@ from metrics import INFORMATIVE_KL
 from metrics.udr import Pairs, aggregate, pairwise
 from tasks.own import OwnModels, naming_file, read_models
 from tasks.streams import stream
+from tasks.what_was_read import doubts, models_text
 
 Rows = list[dict[str, Any]]
 
@@ -22,6 +23,11 @@ class FileRanking:
     similarity: str
     models: Rows
     pairs: list[list[float | None]]
+    read: str  # how many models, points and latents
+    doubts: list[str]  # why the ranking may mean little
+
+    def as_json(self) -> dict[str, Any]:
+        return {"similarity": self.similarity, "models": self.models, "pairs": self.pairs}
 
 
 def rank_file(file: Path, similarity: str, p: int | None, plot: Path | None) -> FileRanking:
@@ -43,7 +49,9 @@ def rank_file(file: Path, similarity: str, p: int | None, plot: Path | None) -> 
     ]
     if plot is not None:
         _draw(own, models, pairs, similarity, f"{file.name}: UDR, {similarity}", plot)
-    return FileRanking(similarity, models, [[_finite(v) for v in row] for row in pairs.udr])
+    values = [[_finite(v) for v in row] for row in pairs.udr]
+    points = own.codes.shape[1]
+    return FileRanking(similarity, models, values, models_text(own), doubts(points, "point"))
 
 
 def _finite(value: float) -> float | None:

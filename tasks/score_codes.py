@@ -35,8 +35,8 @@ def scores_of(inputs: Inputs, names: Sequence[str], seed: int) -> Iterator[Resul
     for name in names:
         try:
             yield Result(name, evaluate(name, inputs, stream("score", name, seed)))
-        except ValueError as error:
-            yield Result(name, [Score(HEADLINE, math.nan)], " ".join(str(error).split()))
+        except (ValueError, MemoryError) as error:
+            yield Result(name, [Score(HEADLINE, math.nan)], _reason(error))
 
 
 def split_inputs(own: OwnCodes, names: Sequence[str], seed: int) -> Inputs:
@@ -67,13 +67,13 @@ def split_inputs(own: OwnCodes, names: Sequence[str], seed: int) -> Inputs:
                 draws = stream("score", f"{part} {kind}", seed)
                 try:
                     drawn[f"{part}_{kind}"] = draw(*table, count, size, draws)
-                except ValueError as error:
-                    impossible[kind] = str(error)
+                except (ValueError, MemoryError) as error:
+                    impossible[kind] = _reason(error)
     if "interventions" in wanted:
         try:
             drawn["interventions"] = _interventions((own.codes, own.factors), test, seed)
-        except ValueError as error:
-            impossible["interventions"] = str(error)
+        except (ValueError, MemoryError) as error:
+            impossible["interventions"] = _reason(error)
     trees = int(stream("score", "trees", seed).integers(SEEDS))
     return Inputs(
         codes=train[0],
@@ -87,6 +87,13 @@ def split_inputs(own: OwnCodes, names: Sequence[str], seed: int) -> Inputs:
         impossible=impossible,
         **drawn,
     )
+
+
+def _reason(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    if isinstance(error, MemoryError):
+        return f"not enough memory: {text or 'this machine has no more'}"
+    return text
 
 
 def _interventions(whole: Rows, test: Rows, seed: int) -> tuple[Codes, ...]:

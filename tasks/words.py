@@ -87,3 +87,12 @@ def duration(seconds: float) -> str:
         if seconds >= 1.5 * size:
             return f"{seconds / size:,.1f} {unit}"
     return f"{seconds:.0f} seconds"
+
+
+def size_text(count: float) -> str:
+    """Bytes in the unit that leaves few digits."""
+    for unit in ("B", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}"
+        count /= 1000
+    return f"{count:.1f} GB"

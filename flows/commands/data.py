@@ -17,6 +17,7 @@ from data.base.pixels import is_whole
 from flows.commands.text import bar, table
 from infra.errors import WrongInput, one_of
 from infra.new_file import writing_new
+from tasks.words import size_text
 
 Json = Annotated[bool, Parameter(negative="", help="print JSON for a program to read")]
 DataDir = Annotated[
@@ -86,14 +87,6 @@ def _listed(name: str, cache: Path) -> dict[str, Any]:
         "files": files,
         "folder": str(cache),
     }
-
-
-def size_text(count: float) -> str:
-    for unit in ("B", "kB", "MB"):
-        if count < 1000:
-            return f"{count:.0f} {unit}"
-        count /= 1000
-    return f"{count:.1f} GB"
 
 
 @data_app.command

@@ -20,7 +20,6 @@ from shutil import disk_usage
 from typing import NamedTuple
 
 import data
-from flows.commands.data import size_text
 from infra.drivers.claims import CLAIMS
 from infra.drivers.liveness import DRIVERS, DriverWatch, Life
 from infra.drivers.lock import BEAT_SECONDS
@@ -28,6 +27,7 @@ from infra.runtime import LOOPBACK_ONLY, cores, memory_bytes
 from infra.store import Store
 from infra.tables import TABLES
 from tasks.study.stored import STUDY_FILE, stored_study
+from tasks.words import size_text
 
 LOCK = Path(__file__).parents[2] / "requirements.lock"
 WORKER_BYTES = 1.5e9  # a worker with torch and a data set, about

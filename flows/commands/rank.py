@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flows.commands.run import headlines_first
-from flows.commands.text import fitting, number_text, table
+from flows.commands.text import fitting, number_text, say, table, warn
 from flows.ranking import RankRequest, rank_store
 from infra.errors import WrongInput
 from infra.store import Store
@@ -35,7 +35,10 @@ def rank(place: str, request: RankRequest, ray: str | None, top: int, json: bool
                 raise WrongInput(option, value, "nothing, as a file is one pool")
         similarity = request.similarity or "lasso"
         ranking = rank_file(Path(place), similarity, request.p or None, request.plot)
-        print(jsonlib.dumps(vars(ranking)) if json else _file_text(ranking, top))
+        say(f"{Path(place).name}: {ranking.read}")
+        for doubt in ranking.doubts:
+            warn(f"{Path(place).name}: {doubt}")
+        print(jsonlib.dumps(ranking.as_json()) if json else _file_text(ranking, top))
     else:
         study, store, rankings = rank_store(place, request, ray)
         print(_store_json(study, store, rankings) if json else store_text(study, rankings, top))

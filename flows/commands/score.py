@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import metrics
-from flows.commands.text import bar, say, table
+from flows.commands.text import bar, say, table, warn
 from infra.errors import WrongInput, one_of
 from infra.new_file import PICTURES, new_file, writing_new
 from tasks.words import BETTER, plural
@@ -48,6 +48,7 @@ def score_file(
             new_file(target, option, endings)
     own = read_codes(file, bins)
     _say_what_is_continuous(own, bins)
+    _say_what_was_read(file, own)
     with naming_file(file):
         inputs = split_inputs(own, names, seed)
     results: list[Any] = []
@@ -102,6 +103,19 @@ def _say_what_is_continuous(own: Any, bins: int) -> None:
             "(--bins).",
             file=sys.stderr,
         )
+
+
+def _say_what_was_read(file: Path, own: Any) -> None:
+    from tasks.what_was_read import codes_text, doubts, factors_of
+
+    say(f"{file.name}: {codes_text(own)}")
+    if own.left_out:
+        say(
+            f"{file.name}: left out: {', '.join(own.left_out)} (columns named factor_NAME are "
+            "factors)"
+        )
+    for doubt in doubts(len(own.codes), "point", factors_of(own)):
+        warn(f"{file.name}: {doubt}")
 
 
 def _rows(results: list[Any], factor_names: tuple[str, ...] | None) -> Rows:

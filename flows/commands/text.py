@@ -58,6 +58,11 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+def warn(text: str) -> None:
+    """About what can go on, but may not be what the user wants."""
+    say(f"tolstoy: warning: {text}")
+
+
 @contextmanager
 def bar(name: str) -> Iterator[Callable[[str, float], None]]:
     """A function (what, fraction) that moves a bar on a terminal; elsewhere it prints a line for

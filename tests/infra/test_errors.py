@@ -28,6 +28,9 @@ def test_messages_name_what_was_found_and_accepted():
 def test_long_findings_are_cut():
     message = str(WrongInput("codes", "x" * 5000, "y"))
     assert len(message) < 160 and "..." in message
+    files = "; ".join(f"photographs/summer/{number:04}.jpg" for number in range(10))
+    assert files in str(WrongInput("data", files, "y"))
+    assert len(str(WrongInput("data", "x y" * 5000, "y"))) < 850
 
 
 def test_an_error_survives_the_way_between_processes():

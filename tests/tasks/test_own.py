@@ -1,11 +1,14 @@
 """A user's codes and factors are read in any format; wrong input is refused in one line."""
 
+import os
+
 import h5py
 import numpy as np
 import pandas as pd
 import pytest
 
 from infra.errors import WrongInput
+from tasks import own_arrays
 from tasks.own import read_codes, read_models
 
 CODES = np.random.default_rng(0).normal(size=(30, 4)).astype(np.float32)
@@ -30,6 +33,12 @@ def as_columns(path):
     table[["codes_3", "shape", "codes_0", "codes_2", "hue", "codes_1"]].to_parquet(path)
 
 
+def as_csv(path):
+    table = pd.DataFrame(CODES, columns=[f"codes_{i}" for i in range(4)])
+    table[list(NAMES)] = FACTORS
+    table.to_csv(path, index=False)
+
+
 def as_lists(path):
     table = pd.DataFrame({"codes": list(CODES)})
     table[list(NAMES)] = FACTORS
@@ -38,12 +47,18 @@ def as_lists(path):
 
 @pytest.mark.parametrize(
     ("ending", "write"),
-    [("npz", as_npz), ("h5", as_hdf5), ("parquet", as_columns), ("parquet", as_lists)],
+    [
+        ("npz", as_npz),
+        ("h5", as_hdf5),
+        ("parquet", as_columns),
+        ("parquet", as_lists),
+        ("csv", as_csv),
+    ],
 )
 def test_every_format_gives_the_same(ending, write, tmp_path):
     write(tmp_path / f"own.{ending}")
     own = read_codes(tmp_path / f"own.{ending}")
-    np.testing.assert_array_equal(own.codes, CODES)
+    np.testing.assert_array_equal(own.codes.astype(np.float32), CODES)
     np.testing.assert_array_equal(own.factors, FACTORS)
     assert own.factors.dtype == np.int64 and own.factor_names == NAMES
 
@@ -91,6 +106,21 @@ def test_the_file_says_which_factors_are_continuous(ending, tmp_path):
     np.testing.assert_array_equal(own.factors[:, 0], np.array([0, 5, 9])[FACTORS[:, 0]])
 
 
+@pytest.mark.parametrize("kind", [float, str, bytes, bool])
+@pytest.mark.parametrize("ending", ["npz", "h5"])
+def test_whole_numbers_words_and_truth_values_are_classes(ending, kind, tmp_path):
+    factors, path = FACTORS.astype(kind), tmp_path / f"own.{ending}"
+    if ending == "npz":
+        np.savez(path, codes=CODES, factors=factors)
+    else:
+        with h5py.File(path, "w") as file:
+            file["codes"] = CODES
+            file["factors"] = factors.astype(bytes) if kind is str else factors
+    own = read_codes(path)
+    np.testing.assert_array_equal(own.factors, FACTORS > 0 if kind is bool else FACTORS)
+    assert own.factors.dtype == np.int64 and own.continuous == ()
+
+
 class Trap:
     """Creates a file when it is unpickled."""
 
@@ -112,7 +142,12 @@ def wrong(**changes):
         (wrong(codes=None), ["no codes", "with codes and factors"]),
         (wrong(factors=None), ["no factors"]),
         (wrong(factors=FACTORS[:-1]), ["29 rows of factors", "30, as codes has"]),
-        (wrong(factors=FACTORS.astype(str)), ["factors", "<U21", "real numbers"]),
+        (
+            {"z": CODES, "y": FACTORS},
+            ["no codes in own.npz (it holds z, y); accepted: an .npz", "with codes and factors"],
+        ),
+        (wrong(factors=FACTORS.astype("M8[s]")), ["factors", "datetime64[s]", "real numbers"]),
+        (wrong(factors=FACTORS.astype(str)[:, 0]), ["factors", "shape (30,)"]),
         (wrong(factors=np.where(FACTORS == 1, np.nan, FACTORS)), ["factors", "nan in row"]),
         (wrong(factor_kinds=["continuous"]), ["1 names", "2, one for each"]),
         (wrong(factor_kinds=["real", "discrete"]), ["factor_kinds", "'real'", "continuous or"]),
@@ -160,8 +195,46 @@ def test_no_code_in_a_file_is_run(tmp_path):
 
 @pytest.mark.parametrize("name", ["own.npz", "own.h5", "own.parquet"])
 def test_damaged_and_missing_files_are_named(name, tmp_path):
-    with pytest.raises(WrongInput, match="FILE"):
+    with pytest.raises(WrongInput, match=f"FILE.*as there is no {name} in {tmp_path}; accepted"):
         read_codes(tmp_path / name)
     (tmp_path / name).write_bytes(b"neither one nor the other")
     with pytest.raises(WrongInput, match=name):
         read_codes(tmp_path / name)
+
+
+def test_what_is_no_file_is_named_and_not_opened(tmp_path):
+    os.mkfifo(tmp_path / "pipe.npz")
+    (tmp_path / "folder.npz").mkdir()
+    (tmp_path / "link.npz").symlink_to("gone.npz")
+    for name, what in (
+        ("pipe.npz", "a pipe"),
+        ("folder.npz", "a folder"),
+        ("link.npz", "a link to gone.npz, where nothing is"),
+    ):
+        for read in (read_codes, read_models):
+            with pytest.raises(WrongInput, match=f"{name}, which is no file, but {what}; accepted"):
+                read(tmp_path / name)
+
+
+@pytest.mark.parametrize("ending", ["npz", "h5", "parquet", "csv"])
+def test_a_file_larger_than_memory_is_refused_before_it_is_read(ending, tmp_path, monkeypatch):
+    path = tmp_path / f"own.{ending}"
+    {"npz": as_npz, "h5": as_hdf5, "parquet": as_columns, "csv": as_csv}[ending](path)
+    monkeypatch.setattr(own_arrays, "memory_bytes", lambda: 300.0)
+    for reader in ("own_arrays.read", "own_columns.read"):
+        monkeypatch.setattr(f"tasks.{reader}", lambda *_: pytest.fail("it was read"))
+    with pytest.raises(WrongInput, match=r"arrays take \d+ k?B; accepted: .* memory, 300 B"):
+        read_codes(path)
+
+
+def test_memory_that_runs_out_while_a_file_is_read_is_one_line(tmp_path, monkeypatch):
+    def no_room(self):
+        raise MemoryError("Unable to allocate output buffer.")
+
+    as_npz(tmp_path / "own.npz")
+    np.savez(tmp_path / "models.npz", codes=MODELS)
+    monkeypatch.setattr("data.base.npy.StoredArray.whole", no_room)
+    for read, name, size in ((read_codes, "own.npz", "1 kB"), (read_models, "models.npz", "960 B")):
+        with pytest.raises(WrongInput, match=f"{name}, whose arrays take {size}; accepted: ") as e:
+            read(tmp_path / name)
+        assert "\n" not in str(e.value)

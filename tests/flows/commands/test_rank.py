@@ -387,6 +387,17 @@ def test_without_kl_all_that_varies_is_informative_and_models_may_have_names(
     assert lines[5] == "" and "5 models compared by lasso" in out
 
 
+def test_what_was_read_of_a_file_is_said(
+    arrays: dict[str, Codes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.savez(tmp_path / "own.npz", **arrays)
+    assert main(["rank", str(tmp_path / "own.npz"), "--similarity", "spearman"]) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "own.npz: 5 models, 70 points, 4 latents, with their KL",
+        "tolstoy: warning: own.npz: 70 points: results of fewer than 100 are mostly chance",
+    ]
+
+
 def test_the_picture_of_a_file(
     arrays: dict[str, Codes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -256,6 +256,40 @@ def test_what_cannot_be_computed_says_why(
     assert row["value"] is None and row["reason"] == "factors: one value"
 
 
+def test_what_was_read_is_said(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["score", str(file), "--metrics", "mig"]) == 0
+    said = "own.npz: 600 points, 5 latents, 3 factors of 3, 6, 4 values (shape, scale, hue)\n"
+    assert capsys.readouterr().err == said
+    rows = np.arange(99)
+    columns = {"z0": rows, "factor_one": 7, "factor_row": rows, "factor_x": rows % 2, "id": rows}
+    pd.DataFrame(columns).to_csv(tmp_path / "few.csv", index=False)
+    assert main(["score", str(tmp_path / "few.csv"), "--metrics", "mig"]) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "few.csv: 99 points, 1 latent, 3 factors of 1, 99, 2 values (one, row, x)",
+        "few.csv: left out: id (columns named factor_NAME are factors)",
+        "tolstoy: warning: few.csv: 99 points: results of fewer than 100 are mostly chance",
+        "tolstoy: warning: few.csv: only one value, about which no code can say anything: one",
+        "tolstoy: warning: few.csv: most rows have a value of their own, as if it were the row's "
+        "name: row",
+    ]
+
+
+def test_a_metric_without_enough_memory_does_not_stop_the_others(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_room(name: str, *_: object) -> list[Score]:
+        if name == "sap":
+            raise MemoryError("Unable to allocate 9 TiB")
+        return [Score("score", 0.25)]
+
+    monkeypatch.setattr("tasks.score_codes.evaluate", no_room)
+    sap, mig_row = scored(capsys, file, "--metrics", "sap,mig")
+    assert sap["value"] is None and sap["reason"] == "not enough memory: Unable to allocate 9 TiB"
+    assert mig_row["value"] == 0.25
+
+
 def test_after_an_interrupt_what_was_computed_is_printed_and_written(
     file: Path,
     tmp_path: Path,
@@ -280,7 +314,7 @@ def test_after_an_interrupt_what_was_computed_is_printed_and_written(
 @pytest.mark.parametrize(
     ("arguments", "names"),
     [
-        (["nowhere.npz"], ["FILE", "nowhere.npz, which is no file"]),
+        (["nowhere.npz"], ["FILE", "nowhere.npz, which is no file", "there is no nowhere.npz in"]),
         (["FILE", "--metrics", "MIG"], ["--metrics", "did you mean mig?"]),
         (["FILE", "--metrics", "mgi"], ["--metrics", "did you mean mig?"]),
         ([], ["FILE", "a file with codes and factors; or --explain"]),

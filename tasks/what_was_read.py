@@ -1,0 +1,72 @@
+"""What was read of a user's own files, in a line, and doubts whether it can carry a score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tasks.own import OwnCodes, OwnModels
+from tasks.words import plural
+
+FEW = 100  # points or pictures
+FACTORS_NAMED = 12
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A column: its name, and how many values it has; none if it is continuous."""
+
+    name: str
+    values: int | None
+
+
+def codes_text(own: OwnCodes) -> str:
+    """`3,000 points, 10 latents, 4 factors of 3, 6, 40, 32 values (shape, ...)`."""
+    points, latents = own.codes.shape
+    return ", ".join(
+        (
+            plural(points, "point"),
+            plural(latents, "latent"),
+            factors_text(factors_of(own), own.factor_names is not None),
+        )
+    )
+
+
+def models_text(own: OwnModels) -> str:
+    models, points, latents = own.codes.shape
+    kl = "with their KL" if own.kl is not None else "without their KL"
+    text = f"{plural(models, 'model')}, {plural(points, 'point')}, {plural(latents, 'latent')}"
+    return f"{text}, {kl}"
+
+
+def factors_of(own: OwnCodes) -> list[Factor]:
+    return [
+        Factor(own.name(place), None if place in own.continuous else len(np.unique(column)))
+        for place, column in enumerate(own.factors.T)
+    ]
+
+
+def factors_text(factors: Sequence[Factor], named: bool = True) -> str:
+    """`2 factors of 3, real values (shape, angle)`: of many only the first."""
+    if not factors:
+        return "no factors"
+    first, more = factors[:FACTORS_NAMED], ", ..." if len(factors) > FACTORS_NAMED else ""
+    sizes = ", ".join("real" if f.values is None else f"{f.values:,}" for f in first)
+    values = "value" if [f.values for f in factors] == [1] else "values"
+    text = f"{plural(len(factors), 'factor')} of {sizes}{more} {values}"
+    return f"{text} ({', '.join(f.name for f in first)}{more})" if named else text
+
+
+def doubts(rows: int, noun: str, factors: Sequence[Factor] = ()) -> list[str]:
+    """Why results of such a table would mean little."""
+    found = []
+    if rows < FEW:
+        found.append(f"{plural(rows, noun)}: results of fewer than {FEW} are mostly chance")
+    if constant := [factor.name for factor in factors if factor.values == 1]:
+        found.append(f"only one value, about which no code can say anything: {', '.join(constant)}")
+    if unshared := [f.name for f in factors if f.values and f.values > 1 and 2 * f.values > rows]:
+        names = ", ".join(unshared)
+        found.append(f"most rows have a value of their own, as if it were the row's name: {names}")
+    return found
