@@ -13,7 +13,7 @@ from flows.driver import comparison_calls, in_a_line, no_rank
 from flows.progress import Progress, displayed
 from infra.errors import WrongInput, one_of
 from infra.new_file import PICTURES, new_file
-from infra.ray_cluster import check_address, cluster_machines
+from infra.ray_cluster import check_address
 from infra.store import Store
 from infra.workers import running_workers
 from metrics import SIMILARITIES
@@ -102,8 +102,6 @@ def _compare_finished(
         calls += comparison_calls(store, study, group, models)
     if not calls:
         return
-    if ray:
-        cluster_machines(ray)
     try:
         store.prepare()
     except WrongInput:  # a store that can only be read: what it lacks is compared, not written

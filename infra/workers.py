@@ -24,7 +24,7 @@ from enum import Enum
 from typing import Any
 
 from infra.errors import RAY_CLUSTER, RUN_AGAIN, WrongInput
-from infra.ray_cluster import check_address
+from infra.ray_cluster import check_address, cluster_machines
 from infra.runtime import ASKED_ONCE, BLAS_KERNELS, LOOPBACK_ONLY, WORKER, cores
 
 OBJECT_STORE_BYTES = 150 * 2**20  # enough: calls pass ids and paths, never arrays
@@ -409,6 +409,8 @@ def stopped_by_signals(workers: Workers) -> Iterator[None]:
 def running_workers(address: str | None = None, count: int | None = None) -> Iterator[Workers]:
     """Workers on a cluster, or on a local Ray that ends with this process."""
     os.environ.setdefault(*(ASKED_ONCE if address else LOOPBACK_ONLY))
+    if address:
+        cluster_machines(address)  # or it raises at once
     import ray
 
     environment = {"env_vars": WORKER}

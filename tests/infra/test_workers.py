@@ -272,6 +272,7 @@ def test_machines_of_a_cluster_choose_their_own_kernels(monkeypatch: pytest.Monk
     def init(*_: object, runtime_env: dict[str, dict[str, str]], **__: object) -> None:
         environments.append(runtime_env["env_vars"])
 
+    monkeypatch.setattr("infra.workers.cluster_machines", lambda address: [])
     monkeypatch.setattr(ray, "init", init)
     monkeypatch.setattr(ray, "cluster_resources", lambda: {"CPU": 1.0})
     monkeypatch.setattr(ray, "shutdown", lambda: None)
