@@ -44,8 +44,15 @@ def new_file(path: Path, option: str, endings: Sequence[str]) -> Path:
 @contextmanager
 def writing_new(path: Path, option: str, endings: Sequence[str]) -> Iterator[Path]:
     """Like `written_whole`, for a new file; what the disk refuses is an error of the option."""
+    with writing_again(new_file(path, option, endings), option) as partial:
+        yield partial
+
+
+@contextmanager
+def writing_again(path: Path, option: str, _: Sequence[str] = ()) -> Iterator[Path]:
+    """The same for a file that this command has made: it is replaced."""
     try:
-        with written_whole(new_file(path, option, endings)) as partial:
+        with written_whole(path) as partial:
             yield partial
     except OSError as error:
         refused_path = f"{path} ({error.strerror or error})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -30,13 +30,12 @@ class Result:
     reason: str = ""
 
 
-def scores_of(inputs: Inputs, names: Sequence[str], seed: int) -> Iterator[Result]:
-    """Every metric's scores of the inputs that split_inputs draws with the same seed."""
-    for name in names:
-        try:
-            yield Result(name, evaluate(name, inputs, stream("score", name, seed)))
-        except (ValueError, MemoryError) as error:
-            yield Result(name, [Score(HEADLINE, math.nan)], _reason(error))
+def score_of(inputs: Inputs, name: str, seed: int) -> Result:
+    """A metric's scores of the inputs that split_inputs draws with the same seed."""
+    try:
+        return Result(name, evaluate(name, inputs, stream("score", name, seed)))
+    except (ValueError, MemoryError) as error:
+        return Result(name, [Score(HEADLINE, math.nan)], _reason(error))
 
 
 def split_inputs(own: OwnCodes, names: Sequence[str], seed: int) -> Inputs:

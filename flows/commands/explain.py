@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from flows.commands.score import check_metrics
+import metrics
+from infra.errors import WrongInput, one_of
 from tasks.explain import Explanation, explain, section
 
 
@@ -25,3 +26,9 @@ def explain_metrics(names: Sequence[str], json: bool) -> int:
 def _facts(of: Explanation) -> dict[str, Any]:
     """JSON has no infinity: null is a range without an end."""
     return asdict(of) | {"bounds": [bound if math.isfinite(bound) else None for bound in of.bounds]}
+
+
+def check_metrics(option: str, names: Sequence[str]) -> None:
+    for name in names:
+        if name not in metrics.METRICS:
+            raise WrongInput(option, name, one_of(metrics.METRICS, name))

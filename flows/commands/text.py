@@ -12,10 +12,11 @@ GAP = "  "  # between columns
 QUIET_SECONDS = 2.0  # what is done sooner needs no lines of progress
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Columns as wide as they need to be; numbers to the right."""
+def table(head: Sequence[str], rows: Sequence[Sequence[object]], least: Sequence[int] = ()) -> str:
+    """Columns as wide as they need to be, the first ones at least so wide; numbers to the right."""
     cells = [[str(value) for value in row] for row in (head, *rows)]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
+    least = [*least, *[0] * len(head)]
+    widths = [max(least[i], *(len(row[i]) for row in cells)) for i in range(len(head))]
     right = [bool(rows) and isinstance(rows[0][i], int | float) for i in range(len(head))]
     return "\n".join(
         GAP.join(
@@ -71,7 +72,10 @@ def bar(name: str) -> Iterator[Callable[[str, float], None]]:
         from rich.console import Console
         from rich.progress import Progress
 
-        with Progress(console=Console(stderr=True), transient=True) as progress:
+        # what is printed meanwhile goes above the bar, if it goes to the terminal at all
+        above = sys.stdout.isatty()
+        console = Console(stderr=True)
+        with Progress(console=console, transient=True, redirect_stdout=above) as progress:
             task = progress.add_task(name, total=1.0)
 
             def move(what: str, fraction: float) -> None:

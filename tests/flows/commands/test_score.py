@@ -22,7 +22,7 @@ from metrics.compiled.boosting import Boosting
 from metrics.mig import mig
 from tasks.own import OwnCodes, read_codes
 from tasks.plots import matrices
-from tasks.score_codes import scores_of, split_inputs
+from tasks.score_codes import score_of, split_inputs
 
 ROWS = 600
 
@@ -180,7 +180,7 @@ def test_the_picture_has_a_panel_per_matrix(file: Path, tmp_path: Path) -> None:
 def test_matrices_are_those_that_the_scores_come_from(file: Path) -> None:
     names = ("sap", "dci_lasso", "dci_forest", "mig")
     inputs = split_inputs(read_codes(file), names, 5)
-    by_name = {result.metric: result.scores for result in scores_of(inputs, names, 5)}
+    by_name = {name: score_of(inputs, name, 5).scores for name in names}
     by_title = matrices(inputs)
     assert list(by_title) == ["mutual information / entropy", "sap", "dci_lasso", "dci_forest"]
     assert all(matrix.shape == (5, 3) for matrix in by_title.values())
@@ -288,6 +288,35 @@ def test_a_metric_without_enough_memory_does_not_stop_the_others(
     sap, mig_row = scored(capsys, file, "--metrics", "sap,mig")
     assert sap["value"] is None and sap["reason"] == "not enough memory: Unable to allocate 9 TiB"
     assert mig_row["value"] == 0.25
+
+
+def test_each_metric_is_printed_and_written_as_it_ends(
+    file: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    out = tmp_path / "scores.parquet"
+    so_far: list[tuple[list[str], list[str]]] = []
+
+    def looks(*_: object) -> list[Score]:
+        written = pd.read_parquet(out)["metric"].tolist() if out.exists() else []
+        so_far.append((capsys.readouterr().out.split(), written))
+        return [Score("score", 0.25), Score("gap", 0.5, 0)]
+
+    monkeypatch.setattr("tasks.score_codes.evaluate", looks)
+    assert main(["score", str(file), "--metrics", "mig,sap,dci_lasso", "--out", str(out)]) == 0
+    headings = ["metric", "part", "factor", "value"]
+    assert so_far == [
+        ([], []),
+        ([*headings, "mig", "score", "0.2500"], ["mig"] * 2),
+        (["sap", "score", "0.2500"], ["mig"] * 2 + ["sap"] * 2),
+    ]
+    last, hint = capsys.readouterr().out.splitlines()
+    assert last.split() == ["dci_lasso", "score", "0.2500"]
+    assert hint.startswith("3 parts of these scores")
+    assert pd.read_parquet(out)["metric"].tolist() == ["mig"] * 2 + ["sap"] * 2 + ["dci_lasso"] * 2
+    assert not list(tmp_path.glob(".*"))
 
 
 def test_after_an_interrupt_what_was_computed_is_printed_and_written(
