@@ -164,6 +164,9 @@ def score(
     seed: Annotated[int, Parameter(help="of the metrics' random draws")] = 0,
     repeat: Annotated[int, Parameter(help="number of seeds, for mean and standard deviation")] = 1,
     bins: Annotated[int, Parameter(help="for continuous factors, where classes are needed")] = 10,
+    points: Annotated[
+        int | None, Parameter(help="score so many points, drawn at random [all]")
+    ] = None,
     out: Annotated[Path | None, Parameter(help=".parquet table to write")] = None,
     plot: Annotated[Path | None, Parameter(help="picture of factor × latent matrices")] = None,
     parts: Annotated[bool, Parameter(help="also print what the scores consist of")] = False,
@@ -202,6 +205,7 @@ def score(
         seed=seed,
         repeat=repeat,
         bins=bins,
+        points=points,
         out=out,
         plot=plot,
         parts=parts,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from metrics import HEADLINE
 from metrics.base.arrays import BadArray, Codes, Factors
@@ -20,6 +22,9 @@ from tasks.study.spec import Metrics
 
 Rows: TypeAlias = tuple[Codes, Factors]
 
+STUDY_POINTS = Metrics().points + Metrics().test_points
+MANY_POINTS = 100_000
+
 
 @dataclass(frozen=True)
 class Result:
@@ -28,6 +33,24 @@ class Result:
     metric: str
     scores: list[Score]
     reason: str = ""
+
+
+def drawn_points(own: OwnCodes, points: int | None, seed: int) -> OwnCodes:
+    """So many of the rows, drawn without replacement, in the file's order; all if there are no
+    more."""
+    if points is None or points >= len(own.codes):
+        return own
+    draws = stream("score", "points", seed)
+    rows = np.sort(draws.choice(len(own.codes), points, replace=False))
+    targets = None if own.targets is None else own.targets[rows]
+    return replace(own, codes=own.codes[rows], factors=own.factors[rows], targets=targets)
+
+
+def slow_metrics(own: OwnCodes, names: Sequence[str]) -> list[str]:
+    """Those that learn predictors, whose time grows with the rows, if there are many."""
+    if len(own.codes) < MANY_POINTS:
+        return []
+    return [name for name in names if needs([name]) & {"test_table", "interventions"}]
 
 
 def score_of(inputs: Inputs, name: str, seed: int) -> Result:

@@ -21,6 +21,7 @@ def score_file(
     seed: int,
     repeat: int,
     bins: int,
+    points: int | None,
     out: Path | None,
     plot: Path | None,
     parts: bool,
@@ -29,7 +30,7 @@ def score_file(
     """Print the scores, with their parts or without, and write all of them to `out` and their
     matrices to `plot`."""
     from tasks.own import naming_file, read_codes
-    from tasks.score_codes import score_of, split_inputs
+    from tasks.score_codes import drawn_points, score_of, split_inputs
 
     check_metrics("--metrics", names)
     if repeat < 1:
@@ -38,14 +39,17 @@ def score_file(
         raise WrongInput("--bins", bins, "a number from 2")
     if seed < 0:
         raise WrongInput("--seed", seed, "a number from 0")
+    if points is not None and points < 3:
+        raise WrongInput("--points", points, "a number from 3, two thirds to train")
     for option, target, endings in (("--out", out, TABLES), ("--plot", plot, PICTURES)):
         if target is not None:
             new_file(target, option, endings)
     own = read_codes(file, bins)
+    drawn = drawn_points(own, points, seed)
     _say_what_is_continuous(own, bins)
-    _say_what_was_read(file, own)
+    _say_what_was_read(file, own, drawn, names)
     with naming_file(file):
-        inputs = split_inputs(own, names, seed)
+        inputs = split_inputs(drawn, names, seed)
     output = ScoreOutput(names, own.factor_names, out, parts, json)
     results: list[Any] = []
     wanted, interrupted = len(names) * repeat, False
@@ -53,7 +57,11 @@ def score_file(
     try:
         with bar(file.name) as tell:
             for number in range(repeat):
-                redrawn = split_inputs(own, names, seed + number) if number else inputs
+                if number:
+                    drawn = drawn_points(own, points, seed + number)
+                    redrawn = split_inputs(drawn, names, seed + number)
+                else:
+                    redrawn = inputs
                 for name in names:
                     tell(name, sum(costs[: len(results)]) / sum(costs))
                     results.append(score_of(redrawn, name, seed + number))
@@ -84,14 +92,27 @@ def _say_what_is_continuous(own: Any, bins: int) -> None:
         )
 
 
-def _say_what_was_read(file: Path, own: Any) -> None:
+def _say_what_was_read(file: Path, own: Any, drawn: Any, names: tuple[str, ...]) -> None:
+    """And which of it is scored."""
+    from tasks.score_codes import STUDY_POINTS, slow_metrics
     from tasks.what_was_read import codes_text, doubts, factors_of
 
     say(f"{file.name}: {codes_text(own)}")
+    if drawn is not own:
+        say(
+            f"{file.name}: {len(drawn.codes):,} of {len(own.codes):,} points are scored, drawn at "
+            "random (--points, --seed)"
+        )
     if own.left_out:
         say(
             f"{file.name}: left out: {', '.join(own.left_out)} (columns named factor_NAME are "
             "factors)"
         )
-    for doubt in doubts(len(own.codes), "point", factors_of(own)):
+    for doubt in doubts(len(drawn.codes), "point", factors_of(drawn)):
         warn(f"{file.name}: {doubt}")
+    if slow := slow_metrics(drawn, names):
+        warn(
+            f"{file.name}: {', '.join(slow)} may take minutes to hours for "
+            f"{len(drawn.codes):,} points; a study scores {STUDY_POINTS:,} (--points "
+            f"{STUDY_POINTS})"
+        )

@@ -22,7 +22,7 @@ from metrics.compiled.boosting import Boosting
 from metrics.mig import mig
 from tasks.own import OwnCodes, read_codes
 from tasks.plots import matrices
-from tasks.score_codes import score_of, split_inputs
+from tasks.score_codes import drawn_points, score_of, split_inputs
 
 ROWS = 600
 
@@ -167,6 +167,52 @@ def test_metrics_are_explained_without_a_file(capsys: pytest.CaptureFixture[str]
     (facts,) = json.loads(capsys.readouterr().out)
     assert (facts["name"], facts["better"], facts["bounds"]) == ("jemmig", "less", [0, None])
     assert set(facts["parts"]) == {"jemmig", "normalised"}
+
+
+def test_points_are_drawn_by_the_seed_and_keep_the_files_order() -> None:
+    order = np.arange(900)
+    own = OwnCodes(order[:, None] * 1.0, order[:, None], None, targets=order[:, None] / 2)
+    drawn, again, other = (drawn_points(own, 300, seed) for seed in (1, 1, 2))
+    rows = drawn.factors[:, 0]
+    assert len(rows) == 300 and (np.diff(rows) > 0).all()
+    np.testing.assert_array_equal(drawn.codes[:, 0], rows)
+    assert drawn.targets is not None
+    np.testing.assert_array_equal(drawn.targets[:, 0], rows / 2)
+    np.testing.assert_array_equal(rows, again.factors[:, 0])
+    assert 50 < len(set(rows) & set(other.factors[:, 0])) < 200
+    assert drawn_points(own, 900, 1) is own and drawn_points(own, None, 1) is own
+
+
+def test_a_score_may_be_of_some_points(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    own = read_codes(file)
+    rows = scored(capsys, file, "--metrics", "mig", "--points", 90, "--seed", 3)
+    some = drawn_points(own, 90, 3)
+    assert rows[0]["value"] == mig(some.codes[:60], some.factors[:60])[0].value
+    assert main(["score", str(file), "--metrics", "mig", "--points", "90"]) == 0
+    err = capsys.readouterr().err
+    assert "600 points" in err
+    assert "90 of 600 points are scored, drawn at random (--points, --seed)" in err
+    assert "fewer than 100 are mostly chance" in err
+    assert (
+        scored(capsys, file, "--metrics", "mig", "--points", 900)[0]["value"]
+        == (scored(capsys, file, "--metrics", "mig")[0]["value"])
+    )
+    repeated = scored(capsys, file, "--metrics", "mig", "--points", 90, "--repeat", 2)
+    assert repeated[0]["std"] > 0, "each repeat draws points of its own"
+
+
+def test_many_points_come_with_a_warning_that_names_what_is_slow(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tasks.score_codes.MANY_POINTS", 500)
+    scored(capsys, file, "--metrics", "mig")
+    assert "warning" not in capsys.readouterr().err
+    assert main(["score", str(file), "--metrics", "mig,sap,dci_lasso"]) == 0
+    err = capsys.readouterr().err
+    assert "sap, dci_lasso may take minutes to hours for 600 points" in err
+    assert "a study scores 15,000 (--points 15000)" in err
+    assert main(["score", str(file), "--metrics", "sap", "--points", "400"]) == 0
+    assert "minutes to hours" not in capsys.readouterr().err
 
 
 def test_the_picture_has_a_panel_per_matrix(file: Path, tmp_path: Path) -> None:
@@ -350,6 +396,7 @@ def test_after_an_interrupt_what_was_computed_is_printed_and_written(
         (["FILE", "--explain"], ["FILE", "own.npz", "--explain needs no file"]),
         (["--explain", "mig", "mgi"], ["--explain", "did you mean mig?"]),
         (["FILE", "--metrics", ""], ["--metrics", "found ''"]),
+        (["FILE", "--points", "2"], ["--points", "from 3"]),
         (["FILE", "--repeat", "0"], ["--repeat", "from 1"]),
         (["FILE", "--out", "FILE"], ["--out", "ends in .parquet"]),
         (["FILE", "--out", "nowhere/x.parquet"], ["--out", "whose folder does not exist"]),
