@@ -27,7 +27,8 @@ from infra.drivers.lock import DriverLock
 from infra.errors import WrongInput
 from infra.workers import Stopped, Workers, running_workers, stopped_by_signals
 from tasks.data_sets import load
-from tasks.study.spec import DataChoice, Study
+from tasks.study.data_choice import DataChoice
+from tasks.study.spec import Study
 
 FEEDERS: Any = ThreadPoolTaskRunner(max_workers=1024)  # threads that wait for Ray's workers
 

@@ -12,8 +12,8 @@ import data
 from data.base.cache import folder
 from data.base.protocol import DataSet, Description
 from tasks.streams import stream
+from tasks.study.data_choice import DataChoice
 from tasks.study.sources import own_table, with_source
-from tasks.study.spec import DataChoice
 
 
 def describe(choice: DataChoice) -> Description:

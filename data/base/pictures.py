@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.base.pixels import SIDE, Pixels
-from data.base.reading import reading
+from data.base.reading import CANNOT_BE_READ, reading
 from infra.errors import WrongInput
 
 if TYPE_CHECKING:
@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from PIL import Image
 
 Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 AT_ONCE = 64  # pictures in memory
+MOST_NAMED = 10  # broken pictures
 GREY = {"1", "L", "LA", "La", "I", "I;16", "I;16L", "I;16B", "I;16N", "F"}
 # Pillow knows these formats but cannot draw them, or lets another program do it.
 NOT_PICTURES = {"BUFR", "EPS", "GRIB", "HDF5", "MPEG", "WMF"}
@@ -39,14 +41,51 @@ class Pictures:
     count: int
     channels: int
     blocks: Callable[[], Iterator[Pixels]]
+    ignored: int = 0  # files beside them that are no pictures
+    skipped: int = 0  # broken pictures beside them
 
 
-def in_blocks(items: Iterable[Item], draw: Callable[[Item], Pixels]) -> Iterator[Pixels]:
-    """`draw` of all items in their order, by several threads: Pillow releases Python's lock."""
+def in_blocks(
+    items: Iterable[Item], draw: Callable[[Item], Pixels], refused: Sequence[WrongInput] = ()
+) -> Iterator[Pixels]:
+    """`draw` of all items in their order. All are tried before an error names those that cannot be
+    drawn, with those that were `refused` before."""
+    refusals = list(refused)
+    for results in attempts(items, draw):
+        refusals += [result for result in results if isinstance(result, WrongInput)]
+        if drawn := [result for result in results if not isinstance(result, WrongInput)]:
+            yield np.stack(drawn)
+    if refusals:
+        raise _together(refusals)
+
+
+def attempts(
+    items: Iterable[Item], work: Callable[[Item], Result]
+) -> Iterator[list[Result | WrongInput]]:
+    """Results or refusals in the order of the items, some at a time, by several threads: Pillow
+    releases Python's lock."""
+
+    def attempt(item: Item) -> Result | WrongInput:
+        try:
+            return work(item)
+        except WrongInput as error:
+            return error
+
     remaining = iter(items)
     with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as threads:
         while block := list(islice(remaining, AT_ONCE)):
-            yield np.stack(list(threads.map(draw, block)))
+            yield list(threads.map(attempt, block))
+
+
+def _together(refusals: Sequence[WrongInput]) -> WrongInput:
+    """One error for all, which names the first."""
+    first = refusals[0]
+    if len(refusals) == 1:
+        return first
+    names = [str(one.found).replace(CANNOT_BE_READ, "") for one in refusals[:MOST_NAMED]]
+    more = f"; and {len(refusals) - MOST_NAMED} more" if len(refusals) > MOST_NAMED else ""
+    found = f"{len(refusals)} pictures that cannot be read: {'; '.join(names)}{more}"
+    return WrongInput(first.field, found, first.accepted)
 
 
 @cache

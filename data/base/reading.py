@@ -8,6 +8,8 @@ from contextlib import contextmanager
 
 from infra.errors import WrongInput
 
+CANNOT_BE_READ = ", which cannot be read"
+
 
 @contextmanager
 def reading(field: str, name: str, accepted: str) -> Iterator[None]:
@@ -22,7 +24,7 @@ def reading(field: str, name: str, accepted: str) -> Iterator[None]:
         raise
     except Exception as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        found = f"{printable(name)}, which cannot be read ({reason or type(error).__name__})"
+        found = f"{printable(name)}{CANNOT_BE_READ} ({reason or type(error).__name__})"
         raise WrongInput(field, found, accepted) from error
 
 

@@ -33,7 +33,7 @@ from infra.errors import WrongInput
 
 __all__ = ["OwnDataSet", "OwnFiles", "load"]
 
-VERSION = 1  # raise it when the same files give other pixels, factors or facts
+VERSION = 2  # raise it when the same files give other pixels, factors or facts
 HASHED_AT_ONCE = 2**10  # pictures
 
 
@@ -102,6 +102,8 @@ class _Prepared:
             factors=factors,
             continuous=tuple(continuous),
             real=real,
+            ignored=facts["ignored"],
+            skipped=facts["skipped"],
         )
 
     def remove(self) -> None:
@@ -113,11 +115,14 @@ class _Prepared:
 
 def _prepare(files: OwnFiles, prepared: _Prepared, progress: Progress | None) -> dict[str, Any]:
     """Write pixels and factors; returns the facts. Reading the factors first is quick."""
-    pictures = _pictures(files)
+    trying, drawing = _halves(progress) if files.skip_broken else (None, progress)
+    pictures = _pictures(files, trying)
     table = factors.read(files, pictures.count)
     facts: dict[str, Any] = {
         "count": pictures.count,
         "channels": pictures.channels,
+        "ignored": pictures.ignored,
+        "skipped": pictures.skipped,
         "names": table.names,
         "sizes": [
             BINS if place in table.continuous else len(values)
@@ -125,7 +130,7 @@ def _prepare(files: OwnFiles, prepared: _Prepared, progress: Progress | None) ->
         ],
         "continuous": table.continuous,
     }
-    mapped = pixels.prepared(prepared.pixels, _pixels_shape(facts), pictures.blocks, progress)
+    mapped = pixels.prepared(prepared.pixels, _pixels_shape(facts), pictures.blocks, drawing)
     if table.names:
         bytes_ = table.codes.view(np.uint8).reshape(_factors_shape(facts))
         pixels.prepared(prepared.factors, _factors_shape(facts), lambda: [bytes_])
@@ -135,11 +140,18 @@ def _prepare(files: OwnFiles, prepared: _Prepared, progress: Progress | None) ->
     return facts | {"content": _content(mapped, table)}
 
 
-def _pictures(files: OwnFiles) -> Pictures:
+def _halves(progress: Progress | None) -> tuple[Progress | None, Progress | None]:
+    """The progress of two steps that take the same time."""
+    if progress is None:
+        return None, None
+    return lambda part: progress(part / 2), lambda part: progress((1 + part) / 2)
+
+
+def _pictures(files: OwnFiles, progress: Progress | None) -> Pictures:
     if files.folder is not None:
         from data.own import folder
 
-        return folder.read(files.path("folder"))
+        return folder.read(files.path("folder"), files.skip_broken, progress)
     from data.own import arrays
 
     return arrays.read(files.path("images"))

@@ -31,12 +31,15 @@ class OwnDataSet(HasTargets, Description):
     """`pixels` is (rows, channels, 64, 64), `factors` is (rows, factors).
 
     Rows are equally likely. Unlabelled pictures have no factors: any row fits any request. Columns
-    of continuous factors hold bins; `real` has their values, (rows, continuous factors).
+    of continuous factors hold bins; `real` has their values, (rows, continuous factors). In the
+    folder were also files that are no pictures, `ignored`, and broken ones, `skipped`.
     """
 
     pixels: Pixels
     factors: Factors
     real: Targets = field(default_factory=lambda: np.empty((0, 0)))
+    ignored: int = 0
+    skipped: int = 0
 
     def sample(self, count: int, stream: np.random.Generator) -> Factors:
         """The factors of rows drawn uniformly, with replacement."""

@@ -22,6 +22,7 @@ class OwnFiles:
     images: str | None = None
     factors: str | None = None
     folder: str | None = None
+    skip_broken: bool = False  # pictures in the folder
 
     def path(self, field: str) -> Path:
         """The absolute path of one of the fields."""
@@ -41,9 +42,9 @@ def fingerprint(files: OwnFiles) -> str:
             path = files.path(field)
             _check_kind(path, field)
             for file in folder.find(path) if field == "folder" else [path]:
-                status = file.stat()
+                status = file.stat() if file.exists() else file.lstat()
                 facts.append((field, str(file), status.st_size, status.st_mtime_ns))
-    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:32]
+    return hashlib.sha256(json.dumps([facts, files.skip_broken]).encode()).hexdigest()[:32]
 
 
 def _check_kind(path: Path, field: str) -> None:
@@ -52,6 +53,8 @@ def _check_kind(path: Path, field: str) -> None:
         found = f"no {printable(path.name)} in {printable(path.parent)}"
     elif path.is_dir() != (field == "folder"):
         found = f"{printable(path.name)}, a {'folder' if path.is_dir() else 'file'}"
+    elif not path.is_dir() and not path.is_file():
+        found = f"{printable(path.name)}, a pipe, a socket or a device"
     else:
         return
     kind = "folder" if field == "folder" else "file"

@@ -8,38 +8,77 @@ from pathlib import Path
 
 from data.base import pictures
 from data.base.pictures import Pictures
-from data.base.pixels import Pixels
-from data.base.reading import printable
+from data.base.pixels import Pixels, Progress
+from data.base.reading import CANNOT_BE_READ, printable
 from infra.errors import WrongInput
 
 FIELD = "data.folder"
 
 
-def read(folder: Path) -> Pictures:
-    """The pictures, sorted by their path in the folder: grey if all of them are, else coloured."""
-    files = find(folder)
-    are_grey = [_is_grey(folder, file) for file in files]  # opens each before any is drawn
-    channels = 1 if all(are_grey) else 3
+def read(folder: Path, skip_broken: bool = False, progress: Progress | None = None) -> Pictures:
+    """The pictures, sorted by their path in the folder: grey if all of them are, else coloured.
+
+    All that are broken are named in one error, when the pictures are drawn. With `skip_broken`
+    they are left out; to find them, each picture is read here as well.
+    """
+    files, ignored = _listed(folder)
+    results: list[bool | WrongInput] = []
+    for some in pictures.attempts(files, lambda file: _is_grey(folder, file, whole=skip_broken)):
+        results += some
+        if progress:
+            progress(len(results) / len(files))
+    are_grey = {
+        file: result
+        for file, result in zip(files, results, strict=True)
+        if not isinstance(result, WrongInput)
+    }
+    refused = [result for result in results if isinstance(result, WrongInput)]
+    if skip_broken and not are_grey:
+        found = f"{len(files)} pictures in {printable(folder)}, of which none can be read"
+        raise WrongInput(FIELD, found, "a folder with pictures")
+    channels = 1 if all(are_grey.values()) else 3
 
     def draw(file: Path) -> Pixels:
-        with pictures.opened(file, FIELD, printable(file.relative_to(folder))) as image:
+        with pictures.opened(file, FIELD, _name(folder, file)) as image:
             return pictures.drawn(image, channels)
 
-    return Pictures(len(files), channels, lambda: pictures.in_blocks(files, draw))
+    def blocks() -> Iterator[Pixels]:
+        try:
+            yield from pictures.in_blocks(are_grey, draw, () if skip_broken else refused)
+        except WrongInput as error:
+            accepted = f"{error.accepted}, or skip_broken: true, which leaves others out"
+            raise WrongInput(FIELD, error.found, accepted) from error
+
+    skipped = len(refused) if skip_broken else 0
+    return Pictures(len(are_grey), channels, blocks, ignored, skipped)
 
 
 def find(folder: Path) -> list[Path]:
-    """All files with the extension of a picture, except hidden ones and those in hidden folders."""
+    """All files with the extension of a picture, except hidden ones and those in hidden folders.
+
+    They may be links to nothing, or pipes."""
+    return _listed(folder)[0]
+
+
+def _listed(folder: Path) -> tuple[list[Path], int]:
+    """These files, and how many others there are."""
     _, extensions = pictures.formats()
-    files = [file for file in _visible(folder) if file.suffix.lower() in extensions]
+    every = list(_files(folder))
+    files = [
+        file
+        for file in every
+        if file.suffix.lower() in extensions and not file.name.startswith(".")
+    ]
     if not files:
         accepted = "a folder with pictures: files named .png, .jpg, .webp or similar"
         raise WrongInput(FIELD, f"no picture in {printable(folder)}", accepted)
-    return sorted(files, key=lambda file: file.relative_to(folder).as_posix())
+    in_order = sorted(files, key=lambda file: file.relative_to(folder).as_posix())
+    return in_order, len(every) - len(files)
 
 
-def _visible(folder: Path) -> Iterator[Path]:
-    """The files below, also behind links; a folder that is reached twice is read once."""
+def _files(folder: Path) -> Iterator[Path]:
+    """The files below, also behind links, but not in hidden folders; a folder that is reached twice
+    is read once."""
     seen: set[tuple[int, int]] = set()
     for below, folders, files in os.walk(folder, onerror=_refuse, followlinks=True):
         here = Path(below).stat()
@@ -48,7 +87,7 @@ def _visible(folder: Path) -> Iterator[Path]:
             continue
         seen.add((here.st_dev, here.st_ino))
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (Path(below) / name for name in files if not name.startswith("."))
+        yield from (Path(below) / name for name in files)
 
 
 def _refuse(error: OSError) -> None:
@@ -56,6 +95,21 @@ def _refuse(error: OSError) -> None:
     raise WrongInput(FIELD, found, "folders that can be read") from error
 
 
-def _is_grey(folder: Path, file: Path) -> bool:
-    with pictures.opened(file, FIELD, printable(file.relative_to(folder))) as image:
-        return image.mode in pictures.GREY
+def _name(folder: Path, file: Path) -> str:
+    return printable(file.relative_to(folder))
+
+
+def _is_grey(folder: Path, file: Path, whole: bool) -> bool:
+    """Only the header is read, unless the `whole` picture is to be tried."""
+    name = _name(folder, file)
+    if not file.is_file():  # opening a pipe would wait for somebody who writes to it
+        reason = "a pipe, a socket or a device"
+        if not file.exists():
+            link = f": a link to {printable(file.readlink())}" if file.is_symlink() else ""
+            reason = f"No such file or directory{link}"
+        raise WrongInput(FIELD, f"{name}{CANNOT_BE_READ} ({reason})", "files with pictures")
+    with pictures.opened(file, FIELD, name) as image:
+        is_grey = image.mode in pictures.GREY
+        if whole:
+            pictures.drawn(image, 1 if is_grey else 3)
+        return is_grey

@@ -25,10 +25,13 @@ def read(path: Path) -> Pictures:
 
     with pq.ParquetFile(path) as file:
         count, column = file.metadata.num_rows, _column(path, file.schema_arrow)
-    are_grey = [_is_grey(encoded, row) for row, encoded in enumerate(_encoded(path, column))]
-    if not count or len(are_grey) != count:
+    encoded = enumerate(_encoded(path, column))
+    results = [result for some in pictures.attempts(encoded, _is_grey) for result in some]
+    if not count or len(results) != count:
         raise WrongInput(FIELD, f"no pictures in {printable(path.name)}", "at least one picture")
-    channels = 1 if all(are_grey) else 3
+    refused = [result for result in results if isinstance(result, WrongInput)]
+    broken = {row for row, result in enumerate(results) if isinstance(result, WrongInput)}
+    channels = 1 if all(results) else 3
 
     def draw(numbered: tuple[int, bytes]) -> Pixels:
         row, encoded = numbered
@@ -37,7 +40,8 @@ def read(path: Path) -> Pictures:
 
     def blocks() -> Iterator[Pixels]:
         with reading(FIELD, path.name, READABLE):
-            yield from pictures.in_blocks(enumerate(_encoded(path, column)), draw)
+            sound = (item for item in enumerate(_encoded(path, column)) if item[0] not in broken)
+            yield from pictures.in_blocks(sound, draw, refused)
 
     return Pictures(count, channels, blocks)
 
@@ -73,6 +77,7 @@ def _encoded(path: Path, column: str) -> Iterator[bytes]:
                 row += 1
 
 
-def _is_grey(encoded: bytes, row: int) -> bool:
+def _is_grey(numbered: tuple[int, bytes]) -> bool:
+    row, encoded = numbered
     with pictures.opened(io.BytesIO(encoded), FIELD, f"row {row}") as image:
         return image.mode in pictures.GREY

@@ -22,7 +22,7 @@ from models.architecture import VAE, initialise
 from models.blank import encode_all
 from models.representation import encode
 from tasks.data_sets import load
-from tasks.study.spec import DataChoice
+from tasks.study.data_choice import DataChoice
 
 TURNS, IMAGES = 40, 2048
 MODULE = "flows.benchmarks.encoding"

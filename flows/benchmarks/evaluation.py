@@ -37,8 +37,9 @@ from models.recipe import Recipe
 from tasks.data_sets import load
 from tasks.score import prepare_inputs
 from tasks.streams import stream
+from tasks.study.data_choice import DataChoice
 from tasks.study.model import Model
-from tasks.study.spec import DataChoice, Metrics, Study, Training
+from tasks.study.spec import Metrics, Study, Training
 from tasks.train import train_model
 from tasks.weights import load_model
 

@@ -12,7 +12,8 @@ from pydantic import BaseModel
 
 from infra.errors import WrongInput
 from infra.store import Store
-from tasks.study.spec import Study, file_name
+from tasks.study.settings import file_name
+from tasks.study.spec import Study
 
 VARIABLE = "TOLSTOY_SERVED"
 

@@ -11,7 +11,8 @@ import yaml
 from pydantic import ValidationError
 
 from infra.errors import WrongInput, one_of
-from tasks.study.spec import DataChoice, Study, with_metrics_section
+from tasks.study.data_choice import DataChoice
+from tasks.study.spec import Study, with_metrics_section
 
 PRESETS = Path(__file__).parent / "presets"
 YAML_TYPES = {  # by pydantic's types of errors

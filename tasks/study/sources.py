@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import data
 from data.base.cache import folder
 from data.base.pixels import Progress
 from infra.errors import WrongInput
-from tasks.study.spec import DataChoice, Study
+from tasks.study.data_choice import DataChoice, ReadFacts
+from tasks.study.spec import Study
+from tasks.words import plural
+
+if TYPE_CHECKING:
+    from data.own import OwnDataSet
 
 ShowProgress = Callable[[str], AbstractContextManager[Progress]]  # of a data set, by its name
 
@@ -35,8 +40,9 @@ def with_sources(
     choices = []
     for choice in study.data:
         before = chosen.get(choice.name)
-        if before and not choice.source:
-            choice = choice.model_copy(update={"source": before.source, "content": before.content})
+        if before and choice.source in (None, before.source):
+            settled = ("source", "content", "read")
+            choice = choice.model_copy(update={name: getattr(before, name) for name in settled})
         if choice.own or not choice.source or choice != before:
             try:
                 with show(choice.name) if choice.own else nullcontext() as progress:
@@ -58,13 +64,7 @@ def with_source(
     are read and prepared here, so that an error in them comes before anything is trained.
     """
     if choice.own:
-        places = {
-            field: str(Path(place).expanduser().absolute())
-            for field in ("images", "factors", "folder")
-            if (place := getattr(choice, field))
-        }
-        choice = choice.model_copy(update=places)
-        return _checked(choice, source="user", content=own_table(choice, progress).content)
+        return _with_own_files(choice, progress)
     known = data.sources(choice.name)
     wanted = [choice.source] if choice.source else [one for one in accepted if one in known]
     for source in wanted:
@@ -72,14 +72,58 @@ def with_source(
             content = data.content(choice.name, source, folder())
             return _checked(choice, source=source, content=content)
     found = f"no {' or '.join(wanted)} pictures" if wanted else f"sources {', '.join(accepted)}"
-    raise WrongInput(f"data {choice.name}", f"{found} in {folder()}", _ways_to_get(choice.name))
+    ways = ", or ".join(_ways_to_get(choice, accepted, wanted))
+    raise WrongInput(f"data {choice.name}", f"{found} in {folder()}", ways)
 
 
-def own_table(choice: DataChoice, progress: Progress | None = None) -> Any:
+def _with_own_files(choice: DataChoice, progress: Progress | None) -> DataChoice:
+    """The choice with absolute paths, and what was read there."""
+    places = {
+        field: str(Path(place).expanduser().absolute())
+        for field in ("images", "factors", "folder")
+        if (place := getattr(choice, field))
+    }
+    table = own_table(choice.model_copy(update=places), progress)
+    read = facts_of(table)
+    if choice.content and choice.content != table.content:
+        accepted = "the files as they were, or another --store for a study of these"
+        raise WrongInput(f"data {choice.name}, content", _change(choice.read, read), accepted)
+    facts = {"source": "user", "content": table.content, "read": read}
+    return choice.model_copy(update={**places, **facts})
+
+
+def facts_of(table: OwnDataSet) -> ReadFacts:
+    return ReadFacts(
+        pictures=table.pictures,
+        channels=table.channels,
+        ignored=table.ignored,
+        skipped=table.skipped,
+        factors=tuple(
+            (name, None if place in table.continuous else size)
+            for place, (name, size) in enumerate(
+                zip(table.factor_names, table.factor_sizes, strict=True)
+            )
+        ),
+    )
+
+
+def _change(before: ReadFacts | None, now: ReadFacts) -> str:
+    """How a user's files differ from what the study first read."""
+    if before and before.pictures != now.pictures:
+        return (
+            f"{plural(before.pictures, 'picture')} when the study first ran, {now.pictures:,} now"
+        )
+    if before and before.factors != now.factors:
+        return "other factors than when the study first ran"
+    what = "pictures or factors" if now.factors else "pictures"
+    return f"{what} of which some have changed since the study first ran"
+
+
+def own_table(choice: DataChoice, progress: Progress | None = None) -> OwnDataSet:
     """The user's own data set, read into the cache if it is not there."""
     from data import own
 
-    files = own.OwnFiles(choice.images, choice.factors, choice.folder)
+    files = own.OwnFiles(choice.images, choice.factors, choice.folder, choice.skip_broken)
     return own.load(choice.name, files, folder(), progress)
 
 
@@ -93,9 +137,16 @@ def _checked(choice: DataChoice, **facts: Any) -> DataChoice:
     return choice.model_copy(update=facts)
 
 
-def _ways_to_get(name: str) -> str:
-    needed = data.published_files(name)
-    ways = [f"'tolstoy data fetch {name}'"] if needed else []
-    if free := [source for source in data.sources(name) if source not in needed]:
-        ways.append(f"a spec that accepts {free[0]} (--set 'sources=[redrawn,official,{free[0]}]')")
-    return ", or ".join(ways)
+def _ways_to_get(choice: DataChoice, accepted: Sequence[str], wanted: Sequence[str]) -> list[str]:
+    """Commands and changes of the spec, each of which gives the data set a source."""
+    name, needed = choice.name, data.published_files(choice.name)
+    ways = [f"'tolstoy data fetch {name}'"] if set(wanted) & set(needed) else []
+    others = [source for source in data.sources(name) if source not in wanted]
+    free = [source for source in others if source not in needed]
+    for source in (free or ([] if ways else others))[:1]:
+        if choice.source:
+            ways.append(f"'source: {source}' in place of 'source: {choice.source}'")
+        else:
+            sources = ",".join((*accepted, source))
+            ways.append(f"a spec that accepts {source} (--set 'sources=[{sources}]')")
+    return ways

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     ValidationInfo,
     field_validator,
-    model_serializer,
     model_validator,
 )
 
@@ -26,42 +21,14 @@ from metrics.base.inputs import INTERVENED
 from metrics.base.trees import Kind
 from metrics.evaluate import needs
 from models.recipe import Recipe
+from tasks.study.data_choice import DataChoice, check_choices, with_name
 from tasks.study.model import Cell, Model
-
-
-class Settings(BaseModel):
-    """Frozen; an unknown key is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+from tasks.study.settings import Settings, distinct, file_name
 
 Positive = Annotated[int, Field(ge=1, strict=True)]
 MOST_MODELS = 200_000  # so that plan answers within seconds
 Rate = Annotated[float, Field(gt=0)]
 Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-
-
-class DataChoice(Settings):
-    """One data set of a study: a known one, or the user's own files.
-
-    `source` and `content` are chosen when a study first runs, and from then on part of it.
-    """
-
-    name: str
-    source: Source | None = None
-    images: str | None = None
-    factors: str | None = None
-    folder: str | None = None
-    content: str = ""
-
-    @property
-    def own(self) -> bool:
-        return bool(self.images or self.folder)
-
-    @model_serializer
-    def _short(self) -> dict[str, str]:
-        """Only the fields that are set."""
-        return {name: value for name in type(self).model_fields if (value := getattr(self, name))}
 
 
 class PerModel(Settings):
@@ -197,14 +164,12 @@ class Study(Settings):
     @field_validator("data", mode="before")
     @classmethod
     def _data_may_be_names(cls, raw: Any) -> Any:
-        return tuple(map(_with_name, raw)) if isinstance(raw, list | tuple) else raw
+        return tuple(map(with_name, raw)) if isinstance(raw, list | tuple) else raw
 
     @field_validator("data")
     @classmethod
     def _data_exists(cls, choices: tuple[DataChoice, ...]) -> tuple[DataChoice, ...]:
-        for choice in choices:
-            _check_choice(choice)
-        distinct("data", tuple(choice.name for choice in choices))
+        check_choices(choices)
         return choices
 
     @field_validator("sources")
@@ -322,57 +287,3 @@ class Study(Settings):
             missing = [value for value in older_values if value not in values]
             if missing:
                 raise WrongInput(field, list(values), f"a list with {missing}: {accepted}")
-
-
-def _with_name(raw: Any) -> Any:
-    """A data set may be its name only; the user's own data are named after their file or folder."""
-    if isinstance(raw, str):
-        return {"name": raw}
-    if isinstance(raw, dict) and "name" not in raw:
-        place = raw.get("folder") or raw.get("images")
-        if isinstance(place, str):
-            return {**raw, "name": Path(place).absolute().stem}
-    return raw
-
-
-def _check_choice(choice: DataChoice) -> None:
-    """Raise unless it is a known data set, or the user's own data under another name."""
-    if not choice.own:
-        if choice.name not in data.DATA_SETS:
-            accepted = one_of(data.DATA_SETS, choice.name)
-            raise WrongInput(
-                "data", choice.name, f"{accepted}, {{images: FILE}} or {{folder: PATH}}"
-            )
-        if choice.source and choice.source not in data.sources(choice.name):
-            accepted = one_of(data.sources(choice.name), choice.source)
-            raise WrongInput(f"data {choice.name}, source", choice.source, accepted)
-        if choice.factors:
-            raise WrongInput(
-                f"data {choice.name}, factors", choice.factors, "factors beside images"
-            )
-        return
-    if choice.images and choice.folder:
-        raise WrongInput(f"data {choice.name}", "images and folder", "one of them")
-    if choice.folder and choice.factors:
-        raise WrongInput(f"data {choice.name}", "folder and factors", "factors beside images")
-    if choice.source not in (None, "user"):
-        raise WrongInput(
-            f"data {choice.name}, source", choice.source, "user, as the files are your own"
-        )
-    if file_name("data name", choice.name) in data.DATA_SETS:
-        raise WrongInput("data name", choice.name, "a name that no known data set has (name: ...)")
-
-
-def file_name(field: str, name: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
-        raise WrongInput(field, name, "letters, digits, '.', '_' and '-'")
-    return name
-
-
-def distinct(field: str, values: tuple[Any, ...], empty: bool = False) -> tuple[Any, ...]:
-    """Values of which none stands twice; a name given twice would give its rows twice."""
-    if not values and not empty:
-        raise WrongInput(field, "[]", "at least one value")
-    if len(set(values)) < len(values):
-        raise WrongInput(field, list(values), "each value once")
-    return values

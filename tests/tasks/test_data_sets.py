@@ -6,8 +6,8 @@ import pytest
 import data
 from infra.errors import WrongInput
 from tasks import data_sets
+from tasks.study.data_choice import DataChoice, ReadFacts
 from tasks.study.sources import with_source
-from tasks.study.spec import DataChoice
 
 
 @pytest.fixture(autouse=True)
@@ -43,6 +43,9 @@ def test_without_any_file_the_error_names_what_to_do(name, cache):
 def test_own_data_are_identified_by_their_content(own, tmp_path):
     settled = with_source(own, ())
     assert settled.source == "user" and len(settled.content) == 16
+    assert settled.read == ReadFacts(
+        pictures=12, channels=3, factors=(("factor_0", 3), ("factor_1", 2))
+    )
     assert with_source(settled, ()) == settled
     images_of = data_sets.load(settled)
     assert images_of.factor_sizes == (3, 2) and images_of.content == settled.content
@@ -55,6 +58,29 @@ def test_own_data_are_identified_by_their_content(own, tmp_path):
     data_sets.load.cache_clear()
     with pytest.raises(WrongInput, match="mine, content"):
         data_sets.load(settled)
+
+
+@pytest.mark.parametrize(
+    ("keep", "read", "found"),
+    [
+        (11, True, "12 pictures when the study first ran, 11 now"),
+        (12, True, "other factors than when the study first ran"),
+        (12, False, "pictures or factors of which some have changed since the study first ran"),
+    ],
+)
+def test_what_has_changed_in_own_data_is_said(own, keep, read, found):
+    settled = with_source(own, ())
+    with np.load(own.images) as old:
+        images, factors = old["images"][:keep], old["factors"][:keep, :1]
+    np.savez(own.images, images=images, factors=factors)
+    if not read:  # a study of an older version
+        settled = settled.model_copy(update={"read": None})
+    with pytest.raises(WrongInput) as error:
+        with_source(settled, ())
+    assert str(error.value) == (
+        f"data mine, content: found {found}; accepted: the files as they were, or another --store "
+        "for a study of these"
+    )
 
 
 def test_places_of_own_data_do_not_depend_on_the_current_folder(own, tmp_path, monkeypatch):

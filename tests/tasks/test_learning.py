@@ -14,8 +14,9 @@ from metrics.base.information import discretise, entropy, mutual_information
 from models.architecture import VAE
 from models.representation import encode
 from tasks.data_sets import load
+from tasks.study.data_choice import DataChoice
 from tasks.study.model import Model
-from tasks.study.spec import DataChoice, Study, Training
+from tasks.study.spec import Study, Training
 from tasks.train import train_model
 from tasks.weights import load_model
 from tests.tasks.made_models import changed

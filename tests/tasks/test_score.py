@@ -23,9 +23,10 @@ from tasks.score import (
     summarised,
 )
 from tasks.streams import stream
+from tasks.study.data_choice import DataChoice
 from tasks.study.model import Cell
 from tasks.study.scores import outdated_metrics, read_scores
-from tasks.study.spec import DataChoice, Metrics, Study, images_per_model
+from tasks.study.spec import Metrics, Study, images_per_model
 from tasks.study.survey import survey
 from tests.tasks.made_models import changed
 

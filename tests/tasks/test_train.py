@@ -24,9 +24,10 @@ from models.training import TrainingModule
 from tasks import data_sets
 from tasks.log import LOG
 from tasks.streams import stream
+from tasks.study.data_choice import DataChoice
 from tasks.study.model import Model
 from tasks.study.reading import parse_study
-from tasks.study.spec import DataChoice, Study
+from tasks.study.spec import Study
 from tasks.study.under_way import FOLDER as UNDER_WAY
 from tasks.study.under_way import steps_under_way
 from tasks.train import train_model

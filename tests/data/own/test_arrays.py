@@ -335,3 +335,10 @@ def test_cells_that_are_no_picture_are_named(tmp_path, cell, message):
 def test_a_file_without_rows_is_refused(tmp_path):
     pq.write_table(pa.table({"image": pa.array([], pa.binary())}), tmp_path / "own.parquet")
     refused(tmp_path / "own.parquet", tmp_path / "cache", "no pictures in own.parquet")
+
+
+def test_all_broken_pictures_of_a_parquet_file_are_named(tmp_path):
+    encoded = [samples.encoded(image) for image in samples.pictures(70)]
+    encoded[3], encoded[66] = encoded[3][:200], b"none"
+    pq.write_table(pa.table({"image": encoded}), tmp_path / "own.parquet")
+    refused(tmp_path / "own.parquet", tmp_path / "cache", r"2 pictures .*: row 66 \(.*; row 3 \(")

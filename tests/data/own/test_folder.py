@@ -2,6 +2,7 @@
 
 import io
 import os
+import socket
 import struct
 import zlib
 from pathlib import Path
@@ -27,8 +28,9 @@ def folder(tmp_path):
     return tmp_path / "folder"
 
 
-def load(folder, progress=None):
-    return own.load("mine", OwnFiles(folder=str(folder)), folder.parent / "cache", progress)
+def load(folder, progress=None, skip_broken=False):
+    files = OwnFiles(folder=str(folder), skip_broken=skip_broken)
+    return own.load("mine", files, folder.parent / "cache", progress)
 
 
 def refused(folder, message):
@@ -233,8 +235,10 @@ def test_other_things_with_the_name_of_a_picture(folder):
     (folder / "bad.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n")
     refused(folder, r"bad\.png, which cannot be read \(no picture\)")
     (folder / "bad.png").unlink()
-    (folder / "gone.png").symlink_to(folder / "nowhere.png")
-    refused(folder, r"data\.folder: found .*cannot be read \(No such file")
+    (folder / "gone.png").symlink_to("nowhere.png")
+    refused(
+        folder, r"data\.folder: found gone\.png, .* \(No such file .*: a link to nowhere\.png\)"
+    )
     (folder / "gone.png").unlink()
     (folder / "a folder.png").mkdir()
     refused(folder, "no picture in")
@@ -275,3 +279,78 @@ def test_the_first_frame_counts(folder):
     frames[0].save(file, "tiff", save_all=True, append_images=frames[1:])
     (folder / "a.tif").write_bytes(file.getvalue())
     assert np.array_equal(load(folder).pixels[0, 0], GRADIENT)
+
+
+def broken(folder):
+    """A folder of 70 pictures with 13 others that cannot be read, each for its reason."""
+    for row, image in enumerate(samples.pictures(70)):
+        save(folder / f"{row:02}.png", image)
+    for row in range(9):
+        (folder / f"no-{row}.png").write_bytes(b"none")
+    whole = (folder / "00.png").read_bytes()
+    (folder / "half.png").write_bytes(whole[: len(whole) // 2])  # only its header is good
+    (folder / "link.jpg").symlink_to("/nowhere/at all.jpg")
+    os.mkfifo(folder / "pipe.jpg")
+    with socket.socket(socket.AF_UNIX) as opened:
+        opened.bind(str(folder / "socket.jpg"))
+
+
+def test_all_broken_pictures_are_named_at_once(folder):
+    broken(folder)
+    with pytest.raises(WrongInput) as error:
+        load(folder)
+    message = str(error.value)
+    assert message.startswith("data.folder: found 13 pictures that cannot be read: ")
+    assert "link.jpg (No such file or directory: a link to /nowhere/at all.jpg); " in message
+    assert "no-0.png (no picture); " in message and "; and 3 more; accepted: " in message
+    assert message.endswith("or skip_broken: true, which leaves others out")
+    for row in range(9):
+        (folder / f"no-{row}.png").unlink()
+    refused(
+        folder, r"half\.png \(.*pipe\.jpg \(a pipe, a socket or a device\)|socket\.jpg \(a pipe"
+    )
+
+
+def test_broken_pictures_can_be_left_out(folder, tmp_path):
+    broken(folder)
+    progress = []
+    loaded = load(folder, progress.append, skip_broken=True)
+    assert np.array_equal(loaded.pixels, samples.pictures(70).transpose(0, 3, 1, 2))
+    assert (loaded.skipped, loaded.ignored) == (13, 0)
+    assert progress == sorted(progress) and progress[-1] == 1
+    for file in [*folder.glob("*.jpg"), *folder.glob("[nh]*.png")]:
+        file.unlink()
+    assert load(folder).content == loaded.content
+    assert load(folder, skip_broken=True).skipped == 0
+    for file in folder.glob("*.png"):
+        file.write_bytes(b"none")
+    with pytest.raises(WrongInput, match=r"70 pictures in .*, of which none can be read"):
+        load(folder, skip_broken=True)
+
+
+def test_a_broken_coloured_picture_does_not_colour_the_others(folder):
+    save(folder / "grey.png", GRADIENT)
+    save(folder / "half.png", samples.pictures(1)[0])
+    content = (folder / "half.png").read_bytes()
+    (folder / "half.png").write_bytes(content[: len(content) // 2])
+    assert load(folder, skip_broken=True).pixels.shape == (1, 1, 64, 64)
+
+
+def test_files_that_are_no_pictures_are_counted(folder):
+    save(folder / "deep/a.png", COLOURS)
+    for name in (".DS_Store", "Thumbs.db", "deep/notes.txt", ".git/config"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(b"no picture")
+    os.mkfifo(folder / "pipe")
+    assert load(folder).ignored == 4
+
+
+def test_a_pipe_is_not_waited_for(folder, tmp_path):
+    os.mkfifo(tmp_path / "pipe.npz")
+    save(folder / "a.png", COLOURS)
+    images = samples.write(tmp_path / "own.npz", samples.pictures())
+    for files in (OwnFiles(str(tmp_path / "pipe.npz")), OwnFiles(images, f"{tmp_path}/pipe.npz")):
+        with pytest.raises(
+            WrongInput, match=r"found pipe\.npz, a pipe, a .*; accepted: a file that"
+        ):
+            own.load("mine", files, tmp_path / "cache")

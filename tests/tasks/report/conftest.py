@@ -19,7 +19,8 @@ from PIL import Image
 from infra.store import Store, merged_key
 from infra.tables import KEYS, schema
 from metrics import METRICS
-from tasks.study.spec import DataChoice, Study
+from tasks.study.data_choice import DataChoice
+from tasks.study.spec import Study
 
 # Parts of metrics that a question may read; add yours.
 PARTS = {

@@ -15,10 +15,11 @@ import data
 import models
 from infra.errors import WrongInput
 from tasks import data_sets
+from tasks.study.data_choice import DataChoice
 from tasks.study.model import Model
 from tasks.study.reading import parse_study, preset_names, read_study
 from tasks.study.sources import with_sources
-from tasks.study.spec import DataChoice, Study
+from tasks.study.spec import Study
 from tests.flows.conftest import TINY
 from tests.tasks.made_models import changed
 
@@ -235,6 +236,57 @@ def test_a_data_set_cannot_be_listed_twice() -> None:
         choices("dsprites", {"name": "dsprites", "source": "redrawn"})
 
 
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        ("My Photos", "My-Photos"),
+        ("celeba", "celeba"),
+        ("Köln, 2024 (raw)/", "Koln-2024-raw"),
+        ("写真", "pictures"),
+        ("sub/..", "{here}"),
+        ("v1.2_final-", "v1"),
+    ],
+)
+def test_pictures_are_named_after_their_folder(
+    folder: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    (choice,) = choices({"folder": folder})
+    assert choice.name == name.format(here="here")
+    assert choices({"images": f"{folder.rstrip('/')}.npz"})[0].folder is None
+
+
+@pytest.mark.parametrize(
+    ("data_sets", "message"),
+    [
+        (
+            [{"folder": "a/photos"}, {"folder": "b/photos"}],
+            "data: found 2 data sets named photos; accepted: each name once (name: ... gives",
+        ),
+        ([{"factors": "lab.csv"}], "data, images: found factors lab.csv without images; accepted"),
+        (
+            [{"name": "mine", "factors": "lab.csv"}],
+            "data, images: found factors lab.csv without images; accepted: images: FILE",
+        ),
+        ([{"source": "official"}], "data: found no name in {'source': 'official'}; accepted: name"),
+        ([], "data: found '[]'; accepted: at least one value"),
+        (
+            [{"images": "a.npz", "skip_broken": True}],
+            "data a: found skip_broken with images; accepted: skip_broken with folder",
+        ),
+        (
+            [{"name": "dsprites", "skip_broken": True}],
+            "data dsprites, skip_broken: found True; accepted: skip_broken with folder",
+        ),
+    ],
+)
+def test_what_is_missing_in_a_data_set_is_named(data_sets: list[object], message: str) -> None:
+    with pytest.raises(WrongInput) as error:
+        choices(*data_sets)
+    assert str(error.value).startswith(message), str(error.value)
+
+
 @pytest.mark.parametrize(("sources", "message"), [(["offical"], "offical"), ([], "at least one")])
 def test_wrong_sources_are_refused(sources: list[str], message: str) -> None:
     with pytest.raises(WrongInput, match=message):
@@ -248,6 +300,41 @@ def test_a_study_takes_the_first_accepted_source_that_is_available(empty_data: P
     study = with_sources(parse_study({**spec, "sources": ["official", "redrawn", "look-alike"]}))
     assert [choice.source for choice in study.data] == ["redrawn", "look-alike"]
     assert {model.source for model in study.cells()[-1].models} == {"look-alike"}
+
+
+@pytest.mark.parametrize(
+    ("choice", "sources", "ways"),
+    [
+        (
+            {"name": "dsprites", "source": "official"},
+            ["redrawn", "official"],
+            "'tolstoy data fetch dsprites', or 'source: redrawn' in place of 'source: official'",
+        ),
+        (
+            "cars3d",
+            ["official"],
+            "'tolstoy data fetch cars3d', or a spec that accepts look-alike "
+            "(--set 'sources=[official,look-alike]')",
+        ),
+        (
+            "dsprites",
+            ["look-alike"],
+            "a spec that accepts redrawn (--set 'sources=[look-alike,redrawn]')",
+        ),
+        ("mpi3d_toy", ["redrawn", "official"], "'tolstoy data fetch mpi3d_toy'"),
+        (
+            "mpi3d_toy",
+            ["redrawn"],
+            "a spec that accepts official (--set 'sources=[redrawn,official]')",
+        ),
+    ],
+)
+def test_only_what_would_help_is_offered(
+    choice: object, sources: list[str], ways: str, empty_data: Path
+) -> None:
+    with pytest.raises(WrongInput) as error:
+        with_sources(parse_study({**TINY, "data": [choice], "sources": sources}))
+    assert error.value.accepted == ways
 
 
 def test_the_sources_of_the_stored_spec_are_kept(empty_data: Path) -> None:
