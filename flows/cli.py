@@ -7,7 +7,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 
 from flows.commands.data import DataDir, Json, data_app, use_folder
 from infra.errors import WrongInput, one_of
@@ -374,6 +374,12 @@ def main(arguments: list[str] | None = None) -> int:
             print_error=False,
             result_action="return_value",
         )
+    except UnknownOptionError as error:
+        named = (name for option in error.argument_collection for name in option.names)
+        names = [name for name in named if name.startswith("-")]
+        found = error.token.keyword or error.token.value
+        print(f"tolstoy: {WrongInput('option', found, one_of(names, found))}", file=sys.stderr)
+        return 2
     except (WrongInput, CycloptsError) as error:
         print(f"tolstoy: {' '.join(str(error).split())}", file=sys.stderr)
         return 2

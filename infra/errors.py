@@ -30,7 +30,9 @@ def _short(found: object) -> str:
 
 
 def one_of(names: Iterable[str], found: object) -> str:
-    """`a, b, c (did you mean b?)`: what is accepted, with the nearest valid name."""
-    names = list(names)
-    near = difflib.get_close_matches(str(found).strip().lower(), names, n=1, cutoff=0.5)
-    return ", ".join(names) + (f" (did you mean {near[0]}?)" if near else "")
+    """`a, b, c (did you mean b?)`: what is accepted, with the nearest valid name. The dashes of
+    options make no two of them alike."""
+    by_word = {name.lstrip("-"): name for name in names}
+    typed = str(found).strip().lower().lstrip("-")
+    near = difflib.get_close_matches(typed, by_word, n=1, cutoff=0.55)
+    return ", ".join(by_word.values()) + (f" (did you mean {by_word[near[0]]}?)" if near else "")

@@ -84,6 +84,7 @@ def test_light_commands_import_nothing_heavy(
         (["run", "smoke", "--workers", "two"], ["--workers", "two"]),
         (["run", "smoke", "--retry", "diverge"], ["--retry", "did you mean diverged?"]),
         (["run", "smoke", "--stor", "x"], ["--stor", "--store"]),
+        (["score", "--bogus"], ["option", "--bogus", "accepted: --metrics, --seed"]),
         (["rum", "smoke"], ["rum", "run"]),
         (["run", "smoke", "--ray", "127.0.0.1:9"], ["--ray", "127.0.0.1:9", "refused"]),
         (["bench", "orchestra"], ["bench", "did you mean orchestration?"]),

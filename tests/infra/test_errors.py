@@ -51,6 +51,12 @@ def test_the_nearest_name_is_suggested(wrong_name, near):
     assert ("did you mean" in accepted) is (near is not None)
 
 
+def test_dashes_make_no_two_options_alike():
+    options = ("--out", "--store", "--bins")
+    assert one_of(options, "--bogus") == "--out, --store, --bins"
+    assert one_of(options, "--stor").endswith("(did you mean --store?)")
+
+
 def test_names_may_be_a_generator():
     assert one_of((name for name in ("alpha", "beta")), "bet") == (
         "alpha, beta (did you mean beta?)"
