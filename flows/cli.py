@@ -310,6 +310,9 @@ def serve(
     reports: Annotated[
         str | None, Parameter(help="address at which browsers find the reports [port + 1]")
     ] = None,
+    allow_host: Annotated[
+        tuple[str, ...], Parameter(help="another name of this server, as a proxy sends it")
+    ] = (),
     data_dir: DataDir = None,
 ) -> int:
     """Serve a dashboard from which studies are started, watched and cancelled, until Ctrl-C.
@@ -325,7 +328,13 @@ def serve(
     use_folder(data_dir)
     limits = Limits(studies=studies, ray=ray, workers=workers, allow_data=allow_data)
     options = ServeOptions(
-        host=host, port=port, limits=limits, cron=cron, preset=preset, reports=reports
+        host=host,
+        port=port,
+        limits=limits,
+        cron=cron,
+        preset=preset,
+        reports=reports,
+        allow_host=allow_host,
     )
     return serve_until_stopped(options)
 

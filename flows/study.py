@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any
 
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
+from prefect.exceptions import CancelledRun, TerminationSignal
+from prefect.states import Cancelled
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.commands.report import renewed_report
@@ -24,23 +27,36 @@ from flows.driver import StudyRun
 from flows.open_study import OpenStudy
 from flows.progress import displayed
 from infra.drivers.lock import DriverLock
-from infra.errors import WrongInput
+from infra.errors import RUN_AGAIN, WrongInput
 from infra.workers import Stopped, Workers, running_workers, stopped_by_signals
 from tasks.data_sets import load
 from tasks.study.data_choice import DataChoice
 from tasks.study.spec import Study
 
+INTERRUPTED = f"Interrupted. What was done is in the store. {RUN_AGAIN}"
 FEEDERS: Any = ThreadPoolTaskRunner(max_workers=1024)  # threads that wait for Ray's workers
 
 
 def _stage(name: str) -> Callable[[Callable[..., Any]], Any]:
-    return task(
-        name=name,
-        task_run_name=name + " {name}",
-        cache_policy=NO_CACHE,
-        persist_result=False,
-        log_prints=False,
-    )
+    def as_task(function: Callable[..., Any]) -> Any:
+        @wraps(function)
+        def stage(*args: Any, **kwargs: Any) -> Any:
+            try:
+                with _quiet():
+                    return function(*args, **kwargs)
+            except Stopped:
+                return Cancelled(message="The run was told to end.")
+
+        return task(
+            stage,
+            name=name,
+            task_run_name=name + " {name}",
+            cache_policy=NO_CACHE,
+            persist_result=False,
+            log_prints=False,
+        )
+
+    return as_task
 
 
 @contextmanager
@@ -56,32 +72,27 @@ def _quiet() -> Iterator[None]:
 @_stage("prepare")
 def prepare(choice: DataChoice, name: str) -> None:
     """Write a data set's cache once, before a worker per core needs it."""
-    with _quiet():
-        load(choice)
+    load(choice)
 
 
 @_stage("train")
 def train(run: StudyRun, workers: Workers, name: str) -> None:
-    with _quiet():
-        run.train(workers, name)
+    run.train(workers, name)
 
 
 @_stage("score")
 def score(run: StudyRun, name: str) -> None:
-    with _quiet():
-        run.score(name)
+    run.score(name)
 
 
 @_stage("compare")
 def compare(run: StudyRun, workers: Workers, name: str) -> None:
-    with _quiet():
-        run.compare(workers, name)
+    run.compare(workers, name)
 
 
 @_stage("report")
 def report(run: StudyRun, name: str) -> str:
-    with _quiet():
-        return run.storage.retry(lambda: renewed_report(run.study, run.store))
+    return run.storage.retry(lambda: renewed_report(run.study, run.store))
 
 
 def run_stages(run: StudyRun, workers: Workers) -> None:
@@ -91,12 +102,19 @@ def run_stages(run: StudyRun, workers: Workers) -> None:
         try:
             run.check(workers)
             run.open(workers)
-            for future in _submitted(run, workers):
-                future.result()
+            _wait(_submitted(run, workers))
         except BaseException:  # Ctrl-C above all: the threads that wait for workers end at once
             workers.stop()
             _silence()
             raise
+
+
+def _wait(futures: Sequence[Any]) -> None:
+    for future in futures:
+        try:
+            future.result()
+        except CancelledRun:  # the stage was stopped
+            raise Stopped from None
 
 
 def _submitted(run: StudyRun, workers: Workers) -> list[Any]:
@@ -147,6 +165,7 @@ class RunResult:
     not answer when the run begins or ends."""
 
     began: bool = False
+    interrupted: bool = False
     ended: bool = False
     troubles: tuple[str, ...] = ()
     report: str = ""
@@ -155,9 +174,29 @@ class RunResult:
 @flow(
     name="study",
     task_runner=FEEDERS,
-    flow_run_name="{study.name}",
+    flow_run_name="{opened.store.name}",
 )
 def study_flow(
+    study: Study,
+    opened: OpenStudy,
+    ray_address: str | None,
+    workers: int | None,
+    result: RunResult,
+) -> Any:
+    """The flow of `tolstoy run`.
+
+    Prefect stores the parameters of a flow that it can turn into text. `opened` is none of these:
+    its store's URI may hold a key, and its models are too many.
+    """
+    result.began = True
+    try:
+        return complete_study(study, opened, ray_address, workers, result)
+    except (KeyboardInterrupt, SystemExit, TerminationSignal, Stopped):
+        result.interrupted = True
+        return Cancelled(message=INTERRUPTED)
+
+
+def complete_study(
     study: Study,
     opened: OpenStudy,
     ray_address: str | None = None,
@@ -165,13 +204,8 @@ def study_flow(
     result: RunResult | None = None,
     report_address: str | None = None,
 ) -> list[str]:
-    """Do what of a study is not done; returns what went wrong.
-
-    Prefect stores the parameters of a flow that it can turn into text. `opened` is none of these:
-    its store's URI may hold a key, and its models are too many.
-    """
+    """Do what of a study is not done, in a flow; returns what went wrong."""
     result = result or RunResult()
-    result.began = True
     store, lock = opened.store, opened.lock
     run = StudyRun(study, store, opened.states, lock)
     close_crashed_runs(store, alone=lock is None or lock.alone)
@@ -184,7 +218,7 @@ def study_flow(
             _while_held(lock, running),
         ):
             run_stages(run, running)
-        result.report = report(run, study.name)
+        result.report = report(run, store.name)
     result.troubles, result.ended = tuple(run.progress.troubles), True
     if lock and lock.has_taken_over:  # and the next run may start before this driver has left
         close_crashed_runs(store, alone=lock.alone)

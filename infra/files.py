@@ -79,6 +79,11 @@ class Files:
             else _short_path(Path(self.root))
         )
 
+    @property
+    def name(self) -> str:
+        """Of the last folder."""
+        return self.root.rstrip("/").rpartition("/")[2]
+
     def path(self, *names: str) -> str:
         return "/".join((self.root, *names))
 

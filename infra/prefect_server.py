@@ -17,11 +17,13 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 from infra.errors import WrongInput
+from infra.prefect_app import ALLOWED_NAMES
 
 STARTUP_SECONDS = 120.0
 ANSWER_SECONDS = 20.0
@@ -87,8 +89,11 @@ def _temporary_server(guard: ExitStack) -> Any:
 
 
 @contextmanager
-def dashboard(host: str, port: int) -> Iterator[None]:
-    """A Prefect server with its dashboard, on Prefect's usual database: it shows earlier runs."""
+def dashboard(host: str, port: int, names: Iterable[str] = ()) -> Iterator[None]:
+    """A Prefect server with its dashboard, on Prefect's usual database: it shows earlier runs.
+
+    It answers requests to localhost, to addresses in numbers, and to these names.
+    """
     api = api_of(host, port)
     settings = {
         "PREFECT_SERVER_UI_API_URL": "/api",
@@ -96,8 +101,11 @@ def dashboard(host: str, port: int) -> Iterator[None]:
         "PREFECT_SERVER_UI_V2_ENABLED": "false",
         # By default any web page that the user opens may send requests to the server.
         "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": api.removesuffix("/api"),
+        # Studies wait for each other; nothing is wrong with one that does.
+        "PREFECT_SERVER_SERVICES_LATE_RUNS_ENABLED": "false",
     }
     settings = {name: os.environ.get(name, value) for name, value in settings.items()}
+    settings[ALLOWED_NAMES] = ",".join(names)
     server = _uvicorn(host, port, settings)
     try:
         with _guarded(server.pid):
@@ -141,10 +149,7 @@ def check_free(host: str, port: int, option: str) -> None:
 
 def _uvicorn(host: str, port: int, settings: Mapping[str, str]) -> subprocess.Popen[bytes]:
     """Prefect's server in its own session: a Ctrl-C in the terminal does not reach it."""
-    import prefect
-
-    app = ["--app-dir", str(prefect.__module_path__.parent), "--factory"]
-    app.append("prefect.server.api.server:create_app")
+    app = ["--app-dir", str(Path(__file__).parents[1]), "--factory", "infra.prefect_app:create_app"]
     place = ["--host", host, "--port", str(port)]
     return subprocess.Popen(
         [sys.executable, "-m", "uvicorn", *app, *place, "--log-level", "error"],

@@ -92,6 +92,8 @@ def _run_flow(opened: OpenStudy, workers: int | None, ray: str | None) -> RunRes
         try:
             study_flow(opened.study, opened, ray, workers, result)
         except Exception as error:
+            if result.interrupted:
+                raise KeyboardInterrupt from None
             if not result.ended:
                 url = get_current_settings().api.url
                 if url and (isinstance(error, HTTPError) or not result.began):

@@ -5,24 +5,30 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
+import re
 import signal
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from flows.commands.text import say
 from flows.dashboard.limits import Limits
+from flows.dashboard.study_list import study_list
+from infra.drivers.liveness import this_driver
 from infra.errors import WrongInput, one_of
+from infra.object_store import without_key
 from infra.prefect_server import api_of, check_free, dashboard, is_loopback
 from infra.ray_cluster import cluster_machines
-from infra.report_server import reports
+from infra.report_server import ReportServer, serving
+from infra.server_lock import database_file, only_server
 from tasks.study.reading import preset_names
 
 SERVER_AUTHENTICATION = "PREFECT_SERVER_API_AUTH_STRING"
 AUTHENTICATION = "PREFECT_API_AUTH_STRING"
 RUN_LOGS = ("PREFECT_LOGGING_LOGGERS_PREFECT_FLOW_RUNS_LEVEL", "INFO")
-POLL_SECONDS = 2.0
 WILDCARDS = ("0.0.0.0", "::")
 
 
@@ -36,6 +42,18 @@ class ServeOptions:
     cron: str | None
     preset: str
     reports: str | None = None  # the address of the reports for browsers, if it is another
+    allow_host: tuple[str, ...] = ()
+
+    @property
+    def has_reports(self) -> bool:
+        return "://" not in self.limits.studies
+
+    @property
+    def names(self) -> list[str]:
+        """The names by which browsers may call the dashboard and the reports."""
+        listens = platform.node() if self.host in WILDCARDS else self.host
+        reports = urlsplit(self.reports or "").hostname or ""
+        return [name.lower() for name in (listens, reports, *self.allow_host) if name]
 
     def check(self) -> None:
         """Raise if an option is wrong."""
@@ -49,6 +67,9 @@ class ServeOptions:
             raise WrongInput("--allow-data", self.limits.allow_data, "a folder")
         if self.reports is not None and not self.reports.startswith(("http://", "https://")):
             raise WrongInput("--reports", self.reports, "an address, such as https://HOST/reports")
+        for name in self.allow_host:
+            if not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
+                raise WrongInput("--allow-host", name, "a name without port, such as my.example")
         if self.limits.ray:
             cluster_machines(self.limits.ray)
 
@@ -59,8 +80,8 @@ def serve(options: ServeOptions) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with ExitStack() as running:
         try:
-            _start(options, running)
-            asyncio.run(_take_runs(options))
+            alone = _start(options, running)
+            asyncio.run(_take_runs(options, alone))
         except KeyboardInterrupt:
             pass
         say("\nEnding ...")
@@ -68,25 +89,32 @@ def serve(options: ServeOptions) -> int:
     return 0
 
 
-def _start(options: ServeOptions, running: ExitStack) -> None:
-    """Start the reports, and a server if none is configured; runs find both in the environment."""
+def _start(options: ServeOptions, running: ExitStack) -> bool:
+    """Start the reports, and a server if none is configured; runs find both in the environment.
+
+    Returns whether no other server can have the same database.
+    """
     os.environ.setdefault(*RUN_LOGS)
     if password := os.environ.get(SERVER_AUTHENTICATION):
         os.environ.setdefault(AUTHENTICATION, password)
     own_server = not os.environ.get("PREFECT_API_URL")
+    database = None
     if own_server:
-        check_free(options.host, options.port, "--port")
         os.environ["PREFECT_API_URL"] = api_of(options.host, options.port)
+        if database := database_file():
+            running.enter_context(only_server(database, _who(options)))
+        check_free(options.host, options.port, "--port")
     if options.cron is not None:
         _check_cron(options.cron)
-    _warn_if_open(options)
     limits = options.limits
-    if "://" not in limits.studies:
+    if options.has_reports:
         limits = limits.model_copy(update={"reports": serve_reports(options, running)})
+    _warn_if_open(options)
     limits.publish()
     if own_server:
         say("Prefect's server starts. That takes about 10 seconds, the first time longer ...")
-        running.enter_context(dashboard(options.host, options.port))
+        running.enter_context(dashboard(options.host, options.port, options.names))
+    return database is not None
 
 
 def _warn_if_open(options: ServeOptions) -> None:
@@ -99,14 +127,16 @@ def _warn_if_open(options: ServeOptions) -> None:
 
 
 def serve_reports(options: ServeOptions, running: ExitStack) -> str:
-    """Serve the reports, if possible on the next port, so that links stay valid; their address."""
-    password = os.environ.get(AUTHENTICATION)
+    """Serve the reports on the port after the dashboard's; returns their address for browsers."""
     port = options.port + 1
-    try:
-        check_free(options.host, port, "--port")
-    except WrongInput:
-        port = 0
-    port = running.enter_context(reports(options.limits.studies, options.host, port, password))
+    check_free(options.host, port, "--port, whose next one is for the reports")
+    server = ReportServer(
+        studies=Path(options.limits.studies).absolute(),
+        list_studies=partial(study_list, options.limits),
+        names=options.names,
+        authentication=os.environ.get(AUTHENTICATION),
+    )
+    running.enter_context(serving(server, options.host, port))
     if options.reports is not None:
         return options.reports.rstrip("/")
     host = platform.node() if options.host in WILDCARDS else options.host
@@ -123,41 +153,12 @@ def _check_cron(cron: str) -> None:
         raise WrongInput("--cron", cron, accepted) from None
 
 
-async def _take_runs(options: ServeOptions) -> None:
-    """Run what is submitted on the dashboard: one study at a time, and any rankings and reports.
+async def _take_runs(options: ServeOptions, alone: bool) -> None:
+    from flows.dashboard.runner import check_no_other, take_runs
 
-    The flows are those of this process; the code that a deployment names is never loaded.
-    """
-    # Not `prefect.serve` with `concurrency_limit=1`: at Ctrl-C it kills a run, which stays Running
-    # and keeps its slot, so that the next study waits.
-    from prefect.runner import Runner
-    from prefect.types.entrypoint import EntrypointType
-
-    from flows.dashboard.deployments import rank_deployment, report_deployment, study_deployment
-
-    studies = Runner(limit=1, query_seconds=POLL_SECONDS)
-    others = Runner(limit=None, query_seconds=POLL_SECONDS)
-    add: dict[str, Any] = {"paused": False, "entrypoint_type": EntrypointType.MODULE_PATH}
-    await studies.aadd_flow(study_deployment, "study", schedules=await _schedules(options), **add)
-    await others.aadd_flow(rank_deployment, "rank", **add)
-    await others.aadd_flow(report_deployment, "report", **add)
-    running = [asyncio.create_task(runner.start()) for runner in (studies, others)]
-    while not (studies.started and others.started) and not any(task.done() for task in running):
-        await asyncio.sleep(0.05)
-    stopped = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):  # in place of the runners' own handlers
-        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    say(_next_steps(options))
-    waiting = asyncio.create_task(stopped.wait())
-    await asyncio.wait({waiting, *running}, return_when=asyncio.FIRST_COMPLETED)
-    waiting.cancel()
-    for runner in (studies, others):
-        if runner.started:
-            await runner.astop()
-    results = await asyncio.gather(*running, return_exceptions=True)
-    for error in results:
-        if isinstance(error, Exception) and not stopped.is_set():
-            raise error
+    if not alone:
+        await check_no_other()
+    await take_runs(_who(options), await _schedules(options), lambda: say(_next_steps(options)))
 
 
 async def _schedules(options: ServeOptions) -> Any:
@@ -186,8 +187,19 @@ async def _schedules(options: ServeOptions) -> Any:
     ]
 
 
+def _who(options: ServeOptions) -> str:
+    """This server, for people who meet it on its Prefect server or in its database."""
+    limits = options.limits
+    place = Path(limits.studies).absolute() if options.has_reports else without_key(limits.studies)
+    return f"{_page()} of {this_driver('')}, studies in {place}"
+
+
+def _page() -> str:
+    return os.environ["PREFECT_API_URL"].removesuffix("/api")
+
+
 def _next_steps(options: ServeOptions) -> str:
-    page = os.environ["PREFECT_API_URL"].removesuffix("/api")
+    page = _page()
     lines = [
         f"Dashboard  {page}",
         f"Studies    {options.limits.studies}",

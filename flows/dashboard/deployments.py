@@ -31,7 +31,7 @@ from flows.dashboard.page import (
 from flows.driver import StudyRun
 from flows.open_study import open_study
 from flows.ranking import rank_store
-from flows.study import FEEDERS, study_flow
+from flows.study import FEEDERS, complete_study
 from infra.errors import WrongInput
 from infra.prefect_server import drain_prefect
 from infra.store import Store
@@ -79,7 +79,7 @@ def _study(form: StudyForm, limits: Limits) -> str:
             with kept_updated(DashboardPage(run, limits.report_address(store))):
                 pass
         else:
-            troubles = study_flow.fn(
+            troubles = complete_study(
                 opened.study,
                 opened,
                 limits.ray,

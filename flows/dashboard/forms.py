@@ -15,7 +15,7 @@ from infra.errors import WrongInput, one_of
 from metrics import METRICS, SIMILARITIES
 from tasks.study.model import CAN_RETRY
 from tasks.study.reading import preset_names, read_study
-from tasks.study.spec import Study
+from tasks.study.spec import Study, file_name
 
 
 def _known(names: Any) -> Any:
@@ -46,7 +46,10 @@ class Strengths(Form):
 
 
 class OwnData(Form):
-    """Your own pictures, below --allow-data: a folder, or an array with factors."""
+    """Your own pictures, in the server's --allow-data DIR: a folder, or an array with factors.
+
+    Paths are absolute, or begin in DIR; '.' is DIR itself.
+    """
 
     name: Line = ""
     folder: Line = Field("", description="of pictures")
@@ -58,7 +61,7 @@ class StudyForm(Form):
     """A preset, and the changes to it."""
 
     preset: Preset = Field("smoke", description="the study to begin with")
-    store: Line = Field("", description="name of the folder of results; empty: the preset's name")
+    store: Line = Field("", description="name of the study and its folder; empty: the preset's")
     data: list[DataSetName] = Field([], title="Data sets", description="none: the preset's")
     methods: list[Strengths] = Field([], description="with their strengths; none: the preset's")
     seeds: Count = Field(0, description="models per cell; 0: as in the preset")
@@ -82,7 +85,10 @@ class StudyForm(Form):
             raise WrongInput("preset", self.preset, one_of(preset_names(), self.preset))
         for name in set(self.retry) - set(CAN_RETRY):
             raise WrongInput("retry", name, one_of(CAN_RETRY, name))
+        if self.store:
+            file_name("store", self.store)
         changed: dict[str, Any] = {
+            "name": self.store,
             "seeds": self.seeds,
             "training.steps": self.training_steps,
             "metrics.names": self.metrics,

@@ -59,17 +59,21 @@ class Limits(BaseModel):
         return min(wanted or self.workers, self.workers)
 
     def data_path(self, field: str, path: str) -> str:
-        """The absolute path of a user's own files; raises unless it is below --allow-data."""
+        """The absolute path of a user's own files; raises unless they are in --allow-data's folder.
+
+        A relative path begins in that folder; the folder itself is allowed, too.
+        """
         if self.allow_data is None:
-            accepted = "known data sets; tolstoy serve --allow-data DIR allows your own below DIR"
+            accepted = "known data sets; tolstoy serve --allow-data DIR allows your own in DIR"
             raise WrongInput(field, path, accepted)
         place = Path(self.allow_data).absolute() / path
-        if path.startswith("~") or "://" in path or not _is_below(place, Path(self.allow_data)):
-            raise WrongInput(field, path, f"a place below {self.allow_data}")
+        inside = place.resolve().is_relative_to(Path(self.allow_data).resolve())
+        if path.startswith("~") or "://" in path or not inside:
+            raise WrongInput(field, path, f"{self.allow_data}, or a place below it")
         return str(place)
 
     def check_data(self, study: Study) -> Study:
-        """The study with absolute paths of its files; raises if one is not below --allow-data."""
+        """The study with absolute paths of its files; raises if --allow-data does not allow one."""
         choices = []
         for choice in study.data:
             paths = {

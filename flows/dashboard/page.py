@@ -22,6 +22,7 @@ from flows.progress import percent
 from infra.store import Store
 
 UPDATE_SECONDS = 20.0
+LAST_SECONDS: float | None = 10.0  # that a run which fails or is cancelled gives its last update
 UPDATE_SHARE = 60.0  # an update takes at most a sixtieth of the run, whatever the study's size
 STATES = ("trained", "scored", "diverged", "failed", "left")
 
@@ -106,8 +107,8 @@ def show_report(artifacts: Artifacts, store: Store, address: str | None) -> None
 
 def key_of(store: Store, name: str) -> str:
     """Artifact keys consist of lower-case letters, digits and dashes."""
-    folder = store.root.rstrip("/").rpartition("/")[2].lower()
-    return "".join(c if c.isascii() and c.isalnum() else "-" for c in f"{folder}-{name}")
+    key = f"{store.name.lower()}-{name}"
+    return "".join(c if c.isascii() and c.isalnum() else "-" for c in key)
 
 
 def pause_after(seconds: float) -> float:
@@ -121,8 +122,9 @@ def kept_updated(
     pause: Callable[[float], float] = pause_after,
     now: Callable[[], float] = time.monotonic,
 ) -> Iterator[None]:
-    """Update the page while the block runs, and at its end."""
+    """Update the page while the block runs, and once more at its end, however it ends."""
     ended = threading.Event()
+    last, patience = page.update, LAST_SECONDS
 
     def update() -> None:
         seconds = 0.0
@@ -130,18 +132,16 @@ def kept_updated(
             began = now()
             _ignoring_errors(page.update)
             seconds = pause(now() - began)
+        _ignoring_errors(last)
 
     thread = threading.Thread(target=update, name="updates the dashboard", daemon=True)
     thread.start()
     try:
         yield
-    except Exception:  # not if it is cancelled: then it ends at once
-        _ignoring_errors(page.update)
-        raise
+        last, patience = page.finish, None
     finally:
         ended.set()
-    thread.join()
-    _ignoring_errors(page.finish)
+        thread.join(patience)
 
 
 def artifacts_of_this_run() -> Artifacts:

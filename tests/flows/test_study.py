@@ -8,12 +8,15 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from prefect._internal.engine import resolve_custom_flow_run_name
+from prefect.exceptions import CancelledRun, TerminationSignal
 
 import flows.study
 from flows.open_study import OpenStudy
-from flows.study import study_flow
+from flows.study import INTERRUPTED, RunResult, complete_study, study_flow
 from infra.drivers.lock import DriverLock
 from infra.store import Store
+from infra.workers import Stopped
 from tasks.study.reading import parse_study
 from tasks.study.survey import survey
 from tests.flows.trained import made_up
@@ -27,6 +30,45 @@ def test_a_key_in_a_stores_uri_is_not_sent_to_prefect() -> None:
     sent = json.dumps(study_flow.serialize_parameters(parameters))
     assert "dsprites" in sent
     assert "KEY" not in sent and "SECRET" not in sent
+
+
+@pytest.mark.parametrize(
+    "error", [KeyboardInterrupt(), SystemExit(15), TerminationSignal(15), Stopped()]
+)
+def test_a_run_that_was_told_to_end_is_cancelled_with_our_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    study, store = made_up(tmp_path / "store")
+
+    def interrupted(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(flows.study, "complete_study", interrupted)
+    opened, result = OpenStudy(study, store, [], finished=False), RunResult()
+    state = study_flow.fn(study, opened, None, None, result)
+    assert (state.name, state.message) == ("Cancelled", INTERRUPTED)
+    assert result.interrupted
+
+
+def test_a_stage_that_was_stopped_is_cancelled_and_the_run_stops() -> None:
+    class StudyRun:
+        def score(self, name: str) -> None:
+            raise Stopped
+
+    class Future:
+        def result(self) -> None:
+            raise CancelledRun
+
+    assert flows.study.score.fn(StudyRun(), "a cell").name == "Cancelled"
+    with pytest.raises(Stopped):
+        flows.study._wait([Future()])
+
+
+def test_a_run_has_the_name_of_its_store(tmp_path: Path) -> None:
+    study, store = made_up(tmp_path / "dash1")
+    parameters = {"study": study, "opened": OpenStudy(study, store, [], finished=False)}
+    assert study.name != "dash1"
+    assert resolve_custom_flow_run_name(study_flow, parameters) == "dash1"
 
 
 @pytest.mark.parametrize("took_over", [False, True])
@@ -47,6 +89,6 @@ def test_a_driver_that_took_over_closes_the_crashed_runs_at_its_end(
     if took_over:
         lock.watch.removed.add("a dead driver's id")
     opened = OpenStudy(study, store, survey(study, store), finished=False, lock=lock)
-    study_flow.fn(study, opened)
+    complete_study(study, opened)
     before = ["close_crashed_runs", "run_stages", "report"]
     assert events == [*before, *(["close_crashed_runs"] if took_over else []), "close_ended_tasks"]

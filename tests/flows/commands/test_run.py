@@ -9,9 +9,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 from httpx import ConnectError
+from prefect.exceptions import CancelledRun
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from flows.cli import main
@@ -55,6 +57,20 @@ def test_an_interrupted_run_says_what_is_saved(
     assert run.run_study(study, store.uri) == 130
     assert RUN_AGAIN in capsys.readouterr().err
     assert store.names("drivers") == []
+
+
+def test_a_run_that_prefect_has_as_cancelled_was_interrupted(
+    tmp_path: Path, with_flow: Callable[[Flow], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    study, store = made_up(tmp_path / "store")
+
+    def cancelled(*arguments: Any) -> None:
+        arguments[-1].interrupted = True
+        raise CancelledRun("Interrupted.")
+
+    with_flow(cancelled)
+    assert run.run_study(study, store.uri) == 130
+    assert RUN_AGAIN in capsys.readouterr().err
 
 
 def test_a_sigterm_at_any_moment_ends_a_run_like_ctrl_c(

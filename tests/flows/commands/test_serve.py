@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from contextlib import ExitStack
@@ -16,13 +17,15 @@ from typing import Any
 import pytest
 
 from flows.commands.serve import ServeOptions, serve, serve_reports
+from flows.dashboard.deployments import CANCELLED
 from flows.dashboard.forms import StudyForm
 from flows.dashboard.limits import Limits
+from flows.dashboard.runner import POLL_SECONDS
 from infra.errors import WrongInput
 from infra.store import Store
 from tasks.study.sources import with_sources
 from tasks.study.stored import STUDY_FILE
-from tests.flows.serving import TINY, Server, free_port
+from tests.flows.serving import COMMAND, TINY, Server, free_port
 from tests.flows.trained import LATENTS, POINTS, compared, models_of, train
 from tests.processes import all_end, descendants, is_alive, wait_until
 
@@ -128,7 +131,11 @@ def test_wrong_options_are_refused_before_anything_starts(
     monkeypatch.setattr("os.environ", dict(os.environ))
     monkeypatch.setattr("signal.signal", lambda *_: None)
     os.environ.pop("PREFECT_API_URL", None)
+    monkeypatch.setattr("flows.commands.serve.database_file", lambda: None)
     assert wrong(port=server.port).startswith("--port: found")
+    os.environ.pop("PREFECT_API_URL", None)
+    message = wrong(port=server.port - 1)
+    assert f"next one is for the reports: found {server.port} on" in message
     os.environ.pop("PREFECT_API_URL", None)
     assert wrong(port=0).startswith("--port: found 0")
     assert wrong(host="203.0.113.1", port=free_port()).startswith("--host: found")
@@ -138,6 +145,9 @@ def test_wrong_options_are_refused_before_anything_starts(
     assert wrong(limits=Limits(workers=0)).startswith("--workers: found 0")
     assert wrong(limits=Limits(allow_data="/not/there")).startswith("--allow-data: found")
     assert wrong(limits=Limits(ray="127.0.0.1:1")).startswith("--ray: found")
+    assert wrong(limits=Limits(ray="127.0.0.1")).startswith("--ray: found '127.0.0.1'; accepted")
+    for name in ("https://my.example", "my.example:80", "*", ""):
+        assert wrong(allow_host=(name,)).startswith(f"--allow-host: found {name!r}")
     assert wrong(reports="HOST:4201").startswith("--reports: found 'HOST:4201'")
 
 
@@ -153,10 +163,50 @@ def test_reports_are_where_browsers_find_them(
 ) -> None:
     limits, port = Limits(studies=str(tmp_path)), free_port()
     with ExitStack() as running:
-        options = ServeOptions("127.0.0.1", port, limits, None, "smoke", reports)
+        options = ServeOptions("127.0.0.1", port, limits, None, "smoke", reports, ("My.Example",))
         assert serve_reports(options, running) == address.format(port + 1)
-        with pytest.raises(urllib.error.HTTPError, match="404"):
-            urllib.request.urlopen(f"http://127.0.0.1:{port + 1}/none/report/index.html")
+        page = urllib.request.Request(f"http://127.0.0.1:{port + 1}/")
+        for name in ("127.0.0.1", "my.example", *(["tolstoy.example"] if reports else [])):
+            page.add_header("Host", name)
+            with urllib.request.urlopen(page) as answer:
+                assert b"There is no study yet" in answer.read()
+        page.add_header("Host", "elsewhere.example")
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(page)
+
+
+def test_a_second_server_is_refused_with_the_address_of_the_first(server: Server) -> None:
+    """With the same database, or as a client of the first one's Prefect server."""
+    for settings in ({}, {"PREFECT_API_URL": f"{server.address}/api"}):
+        second = subprocess.run(
+            [*COMMAND, "serve", "--port", str(free_port())],
+            cwd=server.home,
+            env={**server.environment, **settings},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert second.returncode == 2
+        (line,) = second.stderr.splitlines()
+        assert f"{server.address} of " in line and f"pid {server.process.pid}" in line
+
+
+def test_a_page_with_a_name_of_its_own_cannot_call_the_api(server: Server) -> None:
+    page = urllib.request.Request(f"{server.address}/api/health", headers={"Host": "evil.example"})
+    with pytest.raises(urllib.error.HTTPError, match="403") as refused:
+        urllib.request.urlopen(page)
+    assert b"--allow-host" in refused.value.read()
+
+
+def test_a_study_that_waits_has_the_name_of_its_store(server: Server) -> None:
+    deployment = server.call("GET", "/deployments/name/study/study")["id"]
+    for form, name in (({"store": "mine"}, "study mine"), ({"preset": "mini"}, "study mini")):
+        later = {"type": "SCHEDULED", "state_details": {"scheduled_time": "2099-01-01T00:00:00Z"}}
+        asked = {"parameters": {"study": form}, "state": later}
+        run = server.call("POST", f"/deployments/{deployment}/create_flow_run", asked)
+        place = f"/flow_runs/{run['id']}"
+        wait_until(lambda place=place, name=name: server.call("GET", place)["name"] == name, 20)
+        server.call("DELETE", place)
 
 
 @pytest.mark.slow
@@ -168,7 +218,9 @@ def test_a_study_runs_is_cancelled_and_continues(tmp_path: Path) -> None:
         run = server.trigger("study", **long)
         helpers = under_way(server)
         server.call("POST", f"/flow_runs/{run['id']}/set_state", {"state": {"type": "CANCELLING"}})
-        assert server.ended(run)["type"] == "CANCELLED"
+        assert server.ended(run)["message"] == CANCELLED
+        time.sleep(2 * POLL_SECONDS)
+        assert server.state(run)["message"] == CANCELLED, "Prefect's own does not replace it"
         all_end(helpers, 20)
 
         switched = server.call("GET", "/deployments/name/study/study")

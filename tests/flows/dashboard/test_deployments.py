@@ -12,7 +12,7 @@ from prefect.utilities.callables import parameter_schema
 from pydantic import ValidationError
 
 from flows.dashboard.deployments import rank_deployment, report_deployment, study_deployment
-from flows.dashboard.forms import RankForm, ReportForm, StudyForm
+from flows.dashboard.forms import OwnData, RankForm, ReportForm, StudyForm
 from flows.dashboard.limits import VARIABLE, Limits
 from infra.errors import WrongInput
 from infra.store import Store
@@ -60,7 +60,14 @@ def test_what_is_filled_in_changes_the_preset() -> None:
     assert study.metrics.names == ("mig", "sap")
     assert (study.training.batch_size, study.udr.pools) == (8, ("cell",))
     assert study.metrics.points == read_study("smoke").metrics.points, "the rest is the preset's"
-    assert form.folder == "mine"
+    assert form.folder == study.name == "mine"
+
+
+def test_a_study_has_the_name_of_its_store_unless_the_changes_name_it() -> None:
+    assert StudyForm(store="dash1").study(Limits()).name == "dash1"
+    assert StudyForm(store="dash1", changes=["name=cars"]).study(Limits()).name == "cars"
+    with pytest.raises(WrongInput, match="store: found"):
+        StudyForm(store="../outside").study(Limits())
 
 
 def test_the_api_refuses_what_the_form_does_not_offer() -> None:
@@ -169,7 +176,7 @@ def test_own_data_needs_allow_data(field: str, allowed: Path) -> None:
     assert getattr(choice, field) == str(allowed / entry[field])
 
 
-PLACES_OUTSIDE = ["..", ".", "/etc", "cats/../../secret", "way-out", "way-out/x", "~/x", "s3://b/x"]
+PLACES_OUTSIDE = ["..", "/etc", "cats/../../secret", "way-out", "way-out/x", "~/x", "s3://b/x"]
 
 
 @pytest.mark.parametrize("field", ["own_data", "changes"])
@@ -180,8 +187,15 @@ def test_own_data_lies_below_the_allowed_folder(allowed: Path, field: str) -> No
             if field == "own_data"
             else StudyForm(changes=[f"data=[{{name: mine, folder: '{place}'}}]"])
         )
-        with pytest.raises(WrongInput, match="a place below"):
+        with pytest.raises(WrongInput, match="or a place below it"):
             form.study(Limits(allow_data=str(allowed)))
+
+
+@pytest.mark.parametrize("place", [".", "cats/..", "{allowed}", "{allowed}/"])
+def test_the_allowed_folder_itself_is_own_data(allowed: Path, place: str) -> None:
+    row = OwnData(name="mine", folder=place.format(allowed=allowed))
+    (choice,) = StudyForm(own_data=[row]).study(Limits(allow_data=str(allowed))).data
+    assert choice.folder and Path(choice.folder).resolve() == allowed.resolve()
 
 
 @pytest.mark.parametrize("place", ["cats", "./cats", "{allowed}/cats"])

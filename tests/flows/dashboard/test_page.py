@@ -6,6 +6,7 @@ import base64
 import io
 import itertools
 import json
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,7 @@ from flows.dashboard.page import Artifacts, DashboardPage, kept_updated, pause_a
 from flows.dashboard.traversals import MAX_PICTURES, traversals
 from flows.driver import StudyRun
 from infra.store import Store
+from infra.workers import Stopped
 from tasks.model_row import write_row
 from tasks.study.spec import Study
 from tasks.study.survey import survey
@@ -167,17 +169,41 @@ def test_an_artifact_that_cannot_be_shown_fails_no_run() -> None:
     assert page.calls[-1] == "finish"
 
 
-def test_a_run_that_fails_shows_how_far_it_came_and_one_that_is_cancelled_ends_at_once() -> None:
+@pytest.mark.parametrize("error", [ValueError(), Stopped(), SystemExit(), KeyboardInterrupt()])
+def test_a_run_shows_how_far_it_came_however_it_ends(error: BaseException) -> None:
     page = Calls()
-    with pytest.raises(ValueError, match="broken"), kept_updated(page):  # type: ignore[arg-type]
+    with pytest.raises(type(error)), kept_updated(page):  # type: ignore[arg-type]
         wait_for(lambda: page.calls == ["update"])
-        raise ValueError("broken")
+        raise error
     assert page.calls == ["update", "update"]
-    page = Calls()
+
+
+def test_a_cancelled_run_does_not_wait_for_a_page_that_hangs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("flows.dashboard.page.LAST_SECONDS", 0.02)
+    page, answered = Calls(), threading.Event()
+    page.update = answered.wait  # type: ignore[assignment,method-assign]
     with pytest.raises(SystemExit), kept_updated(page):  # type: ignore[arg-type]
-        wait_for(lambda: page.calls == ["update"])
         raise SystemExit
-    assert page.calls == ["update"]
+    answered.set()
+
+
+def test_an_interrupted_run_shows_what_was_trained_since_the_last_update(
+    api: Api, tmp_path: Path
+) -> None:
+    study, store = made_up(tmp_path / "s")
+    page = page_of(study, store, api)
+    with pytest.raises(KeyboardInterrupt), kept_updated(page):
+        wait_for(lambda: ("POST", "s-scores") in api.sent)
+        assert sum(row["trained"] for row in json.loads(api.shown("s-cells"))) == 0
+        models = models_of(study)[:2]
+        train(store, models)
+        for model in models:
+            page.run.cells[model.cell].status[model.id] = "trained"
+        raise KeyboardInterrupt
+    assert sum(row["trained"] for row in json.loads(api.shown("s-cells"))) == 2
+    assert api.shown("s-progress") > 0
 
 
 def test_the_best_model_of_each_method_is_shown(tmp_path: Path) -> None:
