@@ -25,7 +25,7 @@ def folder(tmp_path: Path) -> Path:
     (folder / "out").symlink_to(tmp_path / "elsewhere")
     made_up(folder / "<b>no name")
     (folder / "broken").mkdir()
-    (folder / "broken/study.json").write_text("<script>")
+    (folder / "broken/study.json").write_text('{"<script>": 1}')
     (folder / "notes").mkdir()
     (folder / "file").touch()
     return folder
