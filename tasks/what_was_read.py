@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from data.base.reading import printable
 from tasks.own import OwnCodes, OwnModels
+from tasks.study.data_choice import DataChoice
 from tasks.words import plural
 
 FEW = 100  # points or pictures
@@ -39,6 +41,25 @@ def models_text(own: OwnModels) -> str:
     kl = "with their KL" if own.kl is not None else "without their KL"
     text = f"{plural(models, 'model')}, {plural(points, 'point')}, {plural(latents, 'latent')}"
     return f"{text}, {kl}"
+
+
+def pictures_text(choice: DataChoice) -> str:
+    """`208 pictures, 3 channels, of FOLDER (4 files ignored)`; empty for a known data set."""
+    if (read := choice.read) is None:
+        return ""
+    left = [(read.ignored, "file", "ignored"), (read.skipped, "broken picture", "left out")]
+    beside = ", ".join(f"{plural(count, noun)} {done}" for count, noun, done in left if count)
+    parts = [plural(read.pictures, "picture"), plural(read.channels, "channel")]
+    parts.append(f"of {printable(choice.place)}" + (f" ({beside})" if beside else ""))
+    if read.factors:
+        parts.append(factors_text([Factor(*factor) for factor in read.factors]))
+    return ", ".join(parts)
+
+
+def doubts_about(choice: DataChoice) -> list[str]:
+    if (read := choice.read) is None:
+        return []
+    return doubts(read.pictures, "picture", [Factor(*factor) for factor in read.factors])
 
 
 def factors_of(own: OwnCodes) -> list[Factor]:

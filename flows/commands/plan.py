@@ -16,6 +16,7 @@ from pathlib import Path
 
 from data.base.cache import folder
 from data.base.protocol import Description
+from flows.commands.own_data import lines_of_own_data, warn_of_own_data
 from flows.commands.text import duration, preparing, say
 from infra.new_file import written_whole
 from infra.runtime import WORKER, cores
@@ -55,6 +56,7 @@ def plan(
         check_store(study, store)
     cells = survey(study, store)
     cost = estimate(study, cells, calibrate)
+    warn_of_own_data(study)
     show = _as_json if json else _as_text
     print(show(study, store, cells, cost, missing))
     return 0
@@ -77,6 +79,7 @@ def _as_json(
         "core_hours_left": cost.core_hours,
         "seconds_per_step": cost.seconds_per_step,
         "missing": list(missing),
+        "read": {c.name: c.read.model_dump(mode="json") for c in study.data if c.read},
     }
     return jsonlib.dumps(facts, indent=2)
 
@@ -105,6 +108,7 @@ def _as_text(
             "data",
             ", ".join(f"{choice.name} ({choice.source or 'missing'})" for choice in study.data),
         ),
+        *(("read", line) for line in lines_of_own_data(study)),
         ("models", f"{models:,} = {len(cells):,} cells × {len(study.seed_list)} seeds"),
         ("model-steps", f"{models * steps:,}, {steps:,} for each model"),
         ("done", ", ".join(done) or "nothing yet"),

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from flows.commands.failures import command, failures, failures_text, retry
+from flows.commands.own_data import say_what_was_read
 from flows.commands.report import median_rows, medians, renewed_report
 from flows.commands.text import fitting, preparing, say, table
 from flows.open_study import OpenStudy, open_study
@@ -47,6 +48,7 @@ def run_study(
     opening = open_study(study, Store(uri), retry or set(), join, preparing)
     with _sigterm_as_ctrl_c(), opening as opened:
         study, store, states = opened.study, opened.store, opened.states
+        say_what_was_read(study)
         if opened.retried:
             say(f"{opened.retried} models will be tried again.")
         if opened.finished:

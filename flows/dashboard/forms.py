@@ -55,6 +55,7 @@ class OwnData(Form):
     folder: Line = Field("", description="of pictures")
     images: Line = Field("", description="or a file that holds them all, such as a .npz")
     factors: Line = Field("", description="a table of factors beside images")
+    skip_broken: bool = Field(False, description="leave out pictures that cannot be read")
 
 
 class StudyForm(Form):
@@ -99,15 +100,16 @@ class StudyForm(Form):
         return limits.check_data(read_study(self.preset, [*overrides, *self.changes]))
 
 
-def _own(row: OwnData, limits: Limits) -> dict[str, str]:
-    paths = {
+def _own(row: OwnData, limits: Limits) -> dict[str, str | bool]:
+    paths: dict[str, str | bool] = {
         field: limits.data_path(f"own_data, {field}", path)
         for field in ("folder", "images", "factors")
         if (path := getattr(row, field))
     }
     if not paths:
         raise WrongInput("own_data", "neither folder nor images", "one of them")
-    return {**paths, **({"name": row.name} if row.name else {})}
+    more = {"name": row.name, "skip_broken": row.skip_broken}
+    return paths | {field: value for field, value in more.items() if value}
 
 
 class RankForm(Form):

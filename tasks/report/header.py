@@ -9,6 +9,7 @@ import pandas as pd
 
 from tasks.report.frames import DATA_SET, Frames
 from tasks.study.spec import Study
+from tasks.what_was_read import pictures_text
 from tasks.words import duration, plural
 
 STATUSES = ("trained", "diverged", "failed")
@@ -20,6 +21,7 @@ class DataSet:
 
     name: str
     source: str | None
+    read: str = ""  # what was read of the user's own files
 
 
 @dataclass(frozen=True)
@@ -47,10 +49,10 @@ def header(study: Study, frames: Frames) -> Header:
 def data_sets(study: Study, models: pd.DataFrame) -> tuple[DataSet, ...]:
     """Those that have models, then those that wait for their first."""
     rows = models[DATA_SET].drop_duplicates().itertuples(index=False)
-    started = [DataSet(str(row.data), str(row.source)) for row in rows]
+    read = {choice.name: pictures_text(choice) for choice in study.data}
+    started = [DataSet(str(row.data), str(row.source), read.get(str(row.data), "")) for row in rows]
     names = {data_set.name for data_set in started}
-    waiting = (choice.name for choice in study.data if choice.name not in names)
-    return (*started, *(DataSet(name, None) for name in waiting))
+    return (*started, *(DataSet(name, None, read[name]) for name in read if name not in names))
 
 
 def _facts(study: Study, models: pd.DataFrame) -> list[tuple[str, str]]:

@@ -212,9 +212,11 @@ def test_own_data_is_read_where_it_was_allowed(
 
 
 def test_own_data_is_added_to_the_chosen_data_sets(allowed: Path) -> None:
-    form = StudyForm.model_validate({"data": ["dsprites"], "own_data": [{"folder": "cats"}]})
+    own = [{"folder": "cats"}, {"folder": "cats", "name": "felines", "skip_broken": True}]
+    form = StudyForm.model_validate({"data": ["dsprites"], "own_data": own})
     study = form.study(Limits(allow_data=str(allowed)))
-    assert [choice.name for choice in study.data] == ["dsprites", "cats"]
+    assert [choice.name for choice in study.data] == ["dsprites", "cats", "felines"]
+    assert [choice.skip_broken for choice in study.data] == [False, False, True]
 
 
 def test_a_form_has_no_more_workers_than_the_server() -> None:

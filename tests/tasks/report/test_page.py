@@ -18,6 +18,7 @@ from infra.store import Store
 from tasks.citations import PAPERS
 from tasks.report.frames import read_frames
 from tasks.report.page import write_report
+from tasks.study.data_choice import DataChoice, ReadFacts
 from tasks.words import number
 from tests.tasks.report.conftest import Grid, MakeStore, fill, without
 from tests.tasks.report.parsed import Page
@@ -282,3 +283,13 @@ def test_a_section_without_an_answer_says_so_once(make_store: MakeStore) -> None
     without("ranks")(store)
     text = Page.at(write_report(store, grid.study())).text
     assert "There is no ranking to judge." in text and "No curve" not in text
+
+
+def test_what_was_read_of_the_users_own_files_is_in_the_head(make_store: MakeStore) -> None:
+    grid = Grid(data=("photos", "dsprites"), sources={"photos": "user"})
+    facts = ReadFacts(pictures=208, channels=3, ignored=4)
+    photos = DataChoice(name="photos", folder="/my <photos>", read=facts)
+    study = grid.study()
+    study = study.model_copy(update={"data": (photos, *study.data[1:])})
+    page = Page.at(write_report(make_store(grid), study))
+    assert page.text.count("208 pictures, 3 channels, of /my <photos> (4 files ignored)") == 1

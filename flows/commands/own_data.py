@@ -1,0 +1,24 @@
+"""What commands say of the user's own data sets in a study."""
+
+from __future__ import annotations
+
+from flows.commands.text import say, warn
+from tasks.study.spec import Study
+from tasks.what_was_read import doubts_about, pictures_text
+
+
+def lines_of_own_data(study: Study) -> list[str]:
+    """`photos: 208 pictures, 3 channels, of FOLDER`, a line for each."""
+    return [f"{choice.name}: {text}" for choice in study.data if (text := pictures_text(choice))]
+
+
+def say_what_was_read(study: Study) -> None:
+    for line in lines_of_own_data(study):
+        say(line)
+    warn_of_own_data(study)
+
+
+def warn_of_own_data(study: Study) -> None:
+    for choice in study.data:
+        for doubt in doubts_about(choice):
+            warn(f"{choice.name}: {doubt}")
