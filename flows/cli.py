@@ -224,7 +224,11 @@ def rank(
     /,
     *,
     pool: Annotated[
-        str | None, Parameter(help="compare models of the same: cell, method, data [method]")
+        str | None,
+        Parameter(
+            help="compare models of the same: cell, method, data [strengths by cell, models by "
+            "method]"
+        ),
     ] = None,
     similarity: Annotated[
         str | None, Parameter(help="lasso, lasso_cv, spearman [the study's, or lasso]")
@@ -245,7 +249,7 @@ def rank(
     Pairs that are missing are compared first. In a file with codes (models, points, latents), all
     models are compared with each other.
 
-    Example: tolstoy rank studies/smoke --pool cell; tolstoy rank codes.npz --similarity spearman
+    Example: tolstoy rank studies/smoke; tolstoy rank codes.npz --similarity spearman
     """
     from flows.commands.rank import rank as rank_place
     from flows.ranking import RankRequest

@@ -17,6 +17,7 @@ from infra.ray_cluster import check_address
 from infra.store import Store
 from infra.workers import running_workers
 from metrics import SIMILARITIES
+from tasks.best import ADVISED_POOLS
 from tasks.study.groups import groups_of
 from tasks.study.spec import Pool, Study, Udr
 from tasks.study.stored import stored_study
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 class RankRequest:
     """How to rank; None is what the study has."""
 
-    pool: str | None
+    pool: str | None  # None: ADVISED_POOLS
     similarity: str | None
     p: int | None  # 0 means all
     data: str | None
@@ -52,7 +53,8 @@ class RankRequest:
         """The study's settings, changed by this request."""
         similarity = self.similarity or (udr.similarities or ("lasso",))[0]
         p = udr.p if self.p is None else self.p or None
-        changed = {"similarities": (similarity,), "pools": (self.pool or "method",), "p": p}
+        pools = (self.pool,) if self.pool else ADVISED_POOLS
+        changed = {"similarities": (similarity,), "pools": pools, "p": p}
         return Udr.model_validate({**udr.model_dump(), **changed})
 
 

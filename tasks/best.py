@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 # Pools from the fairest for choosing a model to the least. Duan et al. 2020, section 4: comparing
 # over all strengths is preferable for choosing models, within one strength for choosing strengths.
 POOL_ORDER = ("method", "data", "cell")
+ADVISED_POOLS = ("method", "cell")  # by which models are ranked, and by which strengths
 
 Row = TypeVar("Row", bound=Mapping[Any, Any])
 

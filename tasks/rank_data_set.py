@@ -31,6 +31,7 @@ class DataSetRanking:
     data: str
     models: Rows  # best first
     strengths: Rows  # the median of each strength of each method
+    strengths_pool: str  # by which strengths are compared
     missing: int  # not trained, or without a readable representation
     unreadable: list[str]  # ids of the latter
 
@@ -42,15 +43,19 @@ class DataSetRanking:
 def rank_data_set(
     store: Store, udr: Udr, name: str, states: Sequence[CellState], plot: Path | None
 ) -> DataSetRanking:
-    """Rank what is trained, by one similarity and pool; pairs that the store lacks are compared in
-    this process."""
+    """Rank what is trained by one similarity: models by the first pool, strengths by the last if
+    it has any UDR. Pairs that the store lacks are compared in this process."""
     trained = [model for state in states for model in state.trained]
     newer, unreadable = compare_here(store, trained, udr)
     models = [model for model in trained if model.id not in unreadable]
     rows: Rows = []
+    of_strengths: Rows = []
+    pool = udr.pools[0]
     if models:
-        (ranks,) = rankings(store, models, udr, newer)
-        rows = _with_scores(store, ranks.to_pylist())
+        ranks = [table.to_pylist() for table in rankings(store, models, udr, newer)]
+        rows = _with_scores(store, ranks[0])
+        compared = any(row["udr"] is not None for row in ranks[-1])
+        of_strengths, pool = (ranks[-1], udr.pools[-1]) if compared else (rows, pool)
     if plot is not None:
         if not rows:
             raise WrongInput("--plot", "no trained model", "a store with trained models")
@@ -61,7 +66,8 @@ def rank_data_set(
     return DataSetRanking(
         data=name,
         models=rows,
-        strengths=_strengths(rows),
+        strengths=_strengths(of_strengths),
+        strengths_pool=pool,
         missing=sum(len(state.cell.models) for state in states) - len(models),
         unreadable=sorted(unreadable),
     )

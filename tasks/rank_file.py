@@ -50,8 +50,29 @@ def rank_file(file: Path, similarity: str, p: int | None, plot: Path | None) -> 
     if plot is not None:
         _draw(own, models, pairs, similarity, f"{file.name}: UDR, {similarity}", plot)
     values = [[_finite(v) for v in row] for row in pairs.udr]
-    points = own.codes.shape[1]
-    return FileRanking(similarity, models, values, models_text(own), doubts(points, "point"))
+    why = [*doubts(own.codes.shape[1], "point"), *_doubts_about_kl(own)]
+    return FileRanking(similarity, models, values, models_text(own), why)
+
+
+def _doubts_about_kl(own: OwnModels) -> list[str]:
+    """Why informative latents may be the wrong ones."""
+    if own.kl is None:
+        return [
+            "without kl (models, latents) every latent that varies counts as informative, also "
+            f"noise; with it, latents of at most {INFORMATIVE_KL} nats are left out"
+        ]
+    negative = int((own.kl < 0).sum())
+    if negative:
+        return [
+            f"kl: {negative:,} of {own.kl.size:,} values are below 0, which a KL cannot be: is it "
+            "the mean KL of each latent to the prior, in nats?"
+        ]
+    if not (own.kl > INFORMATIVE_KL).any():
+        return [
+            f"kl: no value is above {INFORMATIVE_KL} nats, so that all models count as collapsed: "
+            "is it the mean KL of each latent to the prior, in nats?"
+        ]
+    return []
 
 
 def _finite(value: float) -> float | None:

@@ -12,8 +12,9 @@ from flows.commands.text import fitting, number_text, say, table, warn
 from flows.ranking import RankRequest, rank_store
 from infra.errors import WrongInput
 from infra.store import Store
-from tasks.best import best_first
+from tasks.best import ADVISED_POOLS, best_first
 from tasks.study.spec import Study, Udr
+from tasks.words import POOL_MEANINGS
 
 if TYPE_CHECKING:
     from tasks.rank_data_set import DataSetRanking
@@ -38,7 +39,8 @@ def rank(place: str, request: RankRequest, ray: str | None, top: int, json: bool
         say(f"{Path(place).name}: {ranking.read}")
         for doubt in ranking.doubts:
             warn(f"{Path(place).name}: {doubt}")
-        print(jsonlib.dumps(ranking.as_json()) if json else _file_text(ranking, top))
+        p = request.p or None
+        print(jsonlib.dumps(ranking.as_json()) if json else _file_text(ranking, p, top))
     else:
         study, store, rankings = rank_store(place, request, ray)
         print(_store_json(study, store, rankings) if json else store_text(study, rankings, top))
@@ -57,6 +59,7 @@ def _store_json(study: Study, store: Store, rankings: Sequence[DataSetRanking]) 
                 "data": ranking.data,
                 "models": ranking.models,
                 "strengths": ranking.strengths,
+                "strengths_pool": ranking.strengths_pool,
                 "missing": ranking.missing,
                 "lost": ranking.unreadable,
                 "collapsed": ranking.collapsed,
@@ -73,7 +76,7 @@ def store_text(study: Study, rankings: Sequence[DataSetRanking], top: int) -> st
         if len(rankings) > 1:
             blocks.append(f"{ranking.data}\n{'-' * len(ranking.data)}")
         if ranking.models:
-            blocks += [_best_table(ranking.models, top), _strengths_table(ranking.strengths)]
+            blocks += [_best_table(ranking.models, top), _strengths_text(study.udr, ranking)]
         blocks.append(_summary(study.udr, ranking))
     return "\n\n".join(blocks)
 
@@ -103,7 +106,8 @@ def _best_table(rows: Rows, top: int) -> str:
     return text + (f"\nand {len(hidden)} more (--json): {', '.join(hidden)}" if hidden else "")
 
 
-def _strengths_table(rows: Rows) -> str:
+def _strengths_text(udr: Udr, ranking: DataSetRanking) -> str:
+    rows, pool = ranking.strengths, ranking.strengths_pool
     lines = [
         [
             row["method"],
@@ -114,13 +118,20 @@ def _strengths_table(rows: Rows) -> str:
         ]
         for row in rows
     ]
-    return table(["method", "strength", "median udr", "models", ""], lines) if lines else ""
+    if not lines:
+        return ""
+    heading = f"Strengths by median UDR, pool {pool}: a model is {POOL_MEANINGS[pool]}."
+    advised = ADVISED_POOLS[-1]
+    if pool != udr.pools[-1]:
+        heading += f"\nNo {advised} has two models yet, so that pool {advised} has no UDR."
+    elif pool != advised:
+        heading += f"\nFor strengths, pool {advised} is advised (--pool {advised})."
+    return f"{heading}\n{table(['method', 'strength', 'median udr', 'models', ''], lines)}"
 
 
 def _summary(udr: Udr, ranking: DataSetRanking) -> str:
-    p = f"{udr.p} comparisons each" if udr.p else "all comparisons"
     facts = [f"{ranking.data}: {len(ranking.models)} models ranked by {udr.similarities[0]}"]
-    facts.append(f"pool {udr.pools[0]}, {p}")
+    facts.append(f"pool {udr.pools[0]}, {_comparisons(ranking.models, udr.p)}")
     if ranking.collapsed:
         facts.append(f"{ranking.collapsed} collapsed (no informative latent, UDR 0)")
     if ranking.missing:
@@ -131,7 +142,20 @@ def _summary(udr: Udr, ranking: DataSetRanking) -> str:
     return text
 
 
-def _file_text(ranking: FileRanking, top: int) -> str:
+def _comparisons(models: Rows, p: int | None) -> str:
+    """How many were made of each model that has not collapsed, and how many were wanted."""
+    made = sorted({row["comparisons"] for row in models if not row["collapsed"]})
+    if not made:
+        return "no comparisons"
+    few, most = made[0], made[-1]
+    number = f"{most:,}" if few == most else f"{few:,} to {most:,}"
+    if p is None:
+        return f"all comparisons, {number} each"
+    asked = "" if few == p else f" ({p:,} asked for)"
+    return f"{number} {'comparison' if most == 1 else 'comparisons'} each{asked}"
+
+
+def _file_text(ranking: FileRanking, p: int | None, top: int) -> str:
     lines = [
         [
             place,
@@ -145,4 +169,6 @@ def _file_text(ranking: FileRanking, top: int) -> str:
     text = table(["rank", "model", "udr", "informative", "comparisons"], lines)
     collapsed = sum(row["collapsed"] for row in ranking.models)
     more = f"; {collapsed} collapsed (no informative latent)" if collapsed else ""
-    return f"{text}\n\n{len(ranking.models)} models compared by {ranking.similarity}{more}"
+    made = _comparisons(ranking.models, p)
+    facts = f"{len(ranking.models)} models compared by {ranking.similarity}; {made}{more}"
+    return f"{text}\n\n{facts}"

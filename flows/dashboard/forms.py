@@ -13,6 +13,7 @@ from flows.dashboard.limits import Limits
 from flows.ranking import RankRequest
 from infra.errors import WrongInput, one_of
 from metrics import METRICS, SIMILARITIES
+from tasks.best import ADVISED_POOLS
 from tasks.study.model import CAN_RETRY
 from tasks.study.reading import preset_names, read_study
 from tasks.study.spec import Study, file_name
@@ -124,7 +125,7 @@ class RankForm(Form):
 
     def request(self) -> RankRequest:
         return RankRequest(
-            pool=self.pool,
+            pool=None if self.pool == ADVISED_POOLS[0] else self.pool,  # strengths by their own
             similarity=self.similarity,
             p=self.p,
             data=self.data or None,

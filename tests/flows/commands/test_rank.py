@@ -187,6 +187,46 @@ def test_the_table_says_all_that_a_reader_needs(
     assert "9 models ranked by lasso; pool method, all comparisons" in out
 
 
+def test_without_a_pool_strengths_are_compared_within_their_cells(
+    full: tuple[Study, Store], capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, store = full
+    default, cell, method = (
+        as_json(capsys, store.uri, *pool) for pool in ((), ("--pool", "cell"), ("--pool", "method"))
+    )
+    assert default["pool"] == "method"
+    (of_default,), (of_cell,), (of_method,) = (one["data"] for one in (default, cell, method))
+    assert of_default["models"] == of_method["models"]
+    assert of_default["strengths"] == of_cell["strengths"] != of_method["strengths"]
+    pools = [one["strengths_pool"] for one in (of_default, of_cell, of_method)]
+    assert pools == ["cell", "cell", "method"]
+    assert "Strengths by median UDR, pool cell: a model is" in printed(capsys, store.uri)
+    assert "--pool cell" not in printed(capsys, store.uri)
+    out = printed(capsys, store.uri, "--pool", "method")
+    assert "pool cell is advised (--pool cell)" in out
+
+
+def test_cells_of_one_model_leave_strengths_to_the_pool_of_the_models(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study, store = made_up(tmp_path / "store", seeds=1)
+    train(store, models_of(study))
+    (facts,) = as_json(capsys, store.uri)["data"]
+    assert facts["strengths_pool"] == "method"
+    assert [row["models"] for row in facts["strengths"]] == [1, 1]
+    assert "No cell has two models yet" in printed(capsys, store.uri)
+
+
+def test_it_says_how_many_comparisons_were_made(
+    full: tuple[Study, Store], capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, store = full
+    assert "pool cell, all comparisons, 2 each" in printed(capsys, store.uri, "--pool", "cell")
+    out = printed(capsys, store.uri, "--p", 1000)
+    assert "pool method, 2 to 5 comparisons each (1,000 asked for)" in out
+    assert "pool method, 1 comparison each" in printed(capsys, store.uri, "--p", 1)
+
+
 def test_missing_collapsed_and_lost_models_are_named(
     full: tuple[Study, Store], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -396,6 +436,32 @@ def test_what_was_read_of_a_file_is_said(
         "own.npz: 5 models, 70 points, 4 latents, with their KL",
         "tolstoy: warning: own.npz: 70 points: results of fewer than 100 are mostly chance",
     ]
+
+
+@pytest.mark.parametrize(
+    ("kl", "words"),
+    [
+        (None, ["without kl (models, latents)", "also noise", "0.01 nats"]),
+        (np.full((5, 4), -1.0), ["20 of 20 values are below 0"]),
+        (np.full((5, 4), 0.009), ["no value is above 0.01 nats", "all models count as collapsed"]),
+        (np.ones((5, 4)), []),
+    ],
+)
+def test_a_doubtful_kl_is_warned_of(
+    kl: Codes | None,
+    words: list[str],
+    arrays: dict[str, Codes],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    given = {"codes": np.tile(arrays["codes"], (1, 2, 1))} | ({} if kl is None else {"kl": kl})
+    np.savez(tmp_path / "own.npz", **given)
+    assert main(["rank", str(tmp_path / "own.npz"), "--p", "2"]) == 0
+    out, err = capsys.readouterr()
+    warnings = [line for line in err.splitlines() if line.startswith("tolstoy: warning: own.npz")]
+    assert len(warnings) == bool(words) and all(word in err for word in words), err
+    collapsed = kl is not None and (kl <= 0.01).all()
+    assert ("no comparisons" if collapsed else "2 comparisons each") in out
 
 
 def test_the_picture_of_a_file(
