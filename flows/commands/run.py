@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from flows.commands.failures import command, failures, failures_text, retry
+from flows.commands.next_steps import next_steps
 from flows.commands.own_data import say_what_was_read
 from flows.commands.report import median_rows, medians, renewed_report
 from flows.commands.text import fitting, preparing, say, table
@@ -175,11 +176,7 @@ def as_lines(
     if len(troubles) > TROUBLES_SHOWN:
         blocks.append(f"and {len(troubles) - TROUBLES_SHOWN:,} more such lines: --json has all")
     blocks.append(f"store   {store}\nreport  {report}")
-    blocks.append(
-        f"Next:\n  {tolstoy} status {place}\n"
-        f"  {tolstoy} plan locatello-2019\n"
-        f"  {tolstoy} run mini --set seeds=2 --set training.steps=2000"
-    )
+    blocks.append(next_steps(study, store, states))
     return "\n\n".join(blocks)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,9 +33,10 @@ def with_sources(
 ) -> Study:
     """The study with a source for each data set; what an older spec chose stays.
 
-    A data set that this machine lacks raises, or is given to `missing` and left as it is. A known
-    one that the older spec has is not looked for: the study may be finished.
+    Data sets that this machine lacks raise, all at once; or each is given to `missing` and left as
+    it is. A known one that the older spec has is not looked for: the study may be finished.
     """
+    lacking: dict[str, WrongInput] = {}
     chosen = {choice.name: choice for choice in older.data} if older else {}
     choices = []
     for choice in study.data:
@@ -48,11 +49,28 @@ def with_sources(
                 with show(choice.name) if choice.own else nullcontext() as progress:
                     choice = with_source(choice, study.sources, progress)
             except WrongInput as error:
-                if missing is None or choice.own:
+                if choice.own:
                     raise
-                missing(error)
+                lacking[choice.name] = error
         choices.append(choice)
+    if missing:
+        for error in lacking.values():
+            missing(error)
+    elif lacking:
+        raise _all_of(lacking)
     return study.model_copy(update={"data": tuple(choices)})
+
+
+def _all_of(lacking: Mapping[str, WrongInput]) -> WrongInput:
+    """One error for all data sets that are missing; what is accepted is said once where it is the
+    same."""
+    if len(lacking) == 1:
+        return next(iter(lacking.values()))
+    names_by_way: dict[str, list[str]] = {}
+    for name, error in lacking.items():
+        names_by_way.setdefault(error.accepted.replace(name, "NAME"), []).append(name)
+    ways = [f"for {', '.join(names)}: {way}" for way, names in names_by_way.items()]
+    return WrongInput("data", f"no pictures of {', '.join(lacking)} in {folder()}", "; ".join(ways))
 
 
 def with_source(

@@ -103,7 +103,8 @@ def train(store: Store, models: Iterable[Model], kl: Iterable[float] = (1.0, 0.5
         }
         beside = {"reason": "", "seconds": 0.0, "stream": ""}
         store.write_part("scores", model.id, {**model.keys, **scores, **beside})
-        write_row(model, store, "trained", kl_per_latent=[kl])
+        sums = {"reconstruction": 1.0, "kl": sum(kl), "elbo": -1.0 - sum(kl)}
+        write_row(model, store, "trained", kl_per_latent=[kl], **sums)
 
 
 def models_of(study: Study) -> list[Model]:

@@ -358,6 +358,17 @@ def test_the_file_of_a_stored_source_is_looked_for_when_it_is_needed(empty_data:
         data_sets.load(fetched[0])
 
 
+def test_a_run_names_all_that_is_missing(empty_data: Path) -> None:
+    names = ["cars3d", "dsprites", "smallnorb", "mpi3d_toy"]
+    with pytest.raises(WrongInput) as error:
+        with_sources(parse_study({**TINY, "data": names}))
+    message = str(error.value)
+    assert message.startswith("data: found no pictures of cars3d, smallnorb, mpi3d_toy in ")
+    look_alike = "'tolstoy data fetch NAME', or a spec that accepts look-alike"
+    assert f"for cars3d, smallnorb: {look_alike}" in message
+    assert message.endswith("; for mpi3d_toy: 'tolstoy data fetch NAME'")
+
+
 def test_a_plan_names_what_is_missing(empty_data: Path) -> None:
     missing: list[WrongInput] = []
     study = with_sources(

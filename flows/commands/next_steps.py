@@ -1,0 +1,78 @@
+"""What to type after a run: the commands that fit what this study has."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from flows.commands.failures import command
+from infra.store import Store
+from metrics import METRICS, is_headline
+from tasks.best import best_first, main_ranking
+from tasks.study.scores import read_scores
+from tasks.study.spec import Study
+from tasks.study.survey import CellState
+from tasks.words import data_name, metric_name
+
+DATA_SETS_NAMED = 3
+
+
+def next_steps(study: Study, store: Store, states: Sequence[CellState]) -> str:
+    """Commands, each with what it is for."""
+    tolstoy, place = command(), shlex.quote(str(store))
+    trained = [state for state in states if state.trained]
+    if not trained:
+        return _listed([(f"{tolstoy} status {place}", "what is done, failed and left")])
+    steps = []
+    if max(_models_by_method(trained).values()) > 1:
+        steps.append((f"{tolstoy} rank {place}", "which strength, which model? without labels"))
+    data_sets = list(dict.fromkeys(state.cell.data for state in trained))
+    for data in data_sets[:DATA_SETS_NAMED]:
+        of_data = [state for state in trained if state.cell.data == data]
+        model_id, why = best_model(study, store, of_data)
+        steps.append((f"{tolstoy} show {model_id} --store {place}", f"{why} of {data_name(data)}"))
+    steps.append((f"{tolstoy} cite {place}", "BibTeX of what this study used"))
+    steps.append((f"{tolstoy} report {place}", "write the report again"))
+    return _listed(steps)
+
+
+def _listed(steps: Sequence[tuple[str, str]]) -> str:
+    width = max(len(typed) for typed, _ in steps)
+    return "\n".join(["Next:", *(f"  {typed:<{width}}  # {purpose}" for typed, purpose in steps)])
+
+
+def _models_by_method(trained: Sequence[CellState]) -> Counter[str]:
+    """How many models could be compared with each other."""
+    models: Counter[str] = Counter()
+    for state in trained:
+        models[state.cell.group] += len(state.trained)
+    return models
+
+
+def best_model(study: Study, store: Store, of_data: Sequence[CellState]) -> tuple[str, str]:
+    """The id of a data set's best trained model, and by what it is the best: UDR, or else the
+    study's first score; without either, the first model."""
+    ids = [model.id for state in of_data for model in state.trained]
+    ranks = [row for row in store.read("ranks").to_pylist() if row["model_id"] in set(ids)]
+    if ranked := best_first(main_ranking(ranks)):
+        return str(ranked[0]["model_id"]), "the best model by UDR"
+    scored = _first_scores(study, store, set(ids))
+    for metric in study.metrics.names:
+        if metric in scored and METRICS[metric].better != "neither":
+            rows = scored[metric]
+            best = rows[0] if METRICS[metric].better == "more" else rows[-1]
+            return str(best["model_id"]), f"the best model by {metric_name(metric)}"
+    return ids[0], "a model"
+
+
+def _first_scores(study: Study, store: Store, ids: set[str]) -> dict[str, list[dict[str, Any]]]:
+    """By metric, the rows of its headline with a value, the highest first."""
+    columns = ["model_id", "metric", "part", "factor", "value"]
+    by_metric: dict[str, list[dict[str, Any]]] = {}
+    for row in read_scores(store, columns).to_pylist():
+        is_known = row["model_id"] in ids and row["value"] is not None
+        if is_known and is_headline(row["part"], row["factor"]):
+            by_metric.setdefault(row["metric"], []).append(row)
+    return {metric: best_first(rows, "value") for metric, rows in by_metric.items()}
