@@ -47,14 +47,14 @@ def _stage(name: str) -> Callable[[Callable[..., Any]], Any]:
             except Stopped:
                 return Cancelled(message="The run was told to end.")
 
-        return task(
-            stage,
+        as_prefect_task: Any = task(
             name=name,
             task_run_name=name + " {name}",
             cache_policy=NO_CACHE,
             persist_result=False,
             log_prints=False,
         )
+        return as_prefect_task(stage)
 
     return as_task
 

@@ -82,7 +82,7 @@ class Files:
     @property
     def name(self) -> str:
         """Of the last folder."""
-        return self.root.rstrip("/").rpartition("/")[2]
+        return str(self.root).rstrip("/").rpartition("/")[2]
 
     def path(self, *names: str) -> str:
         return "/".join((self.root, *names))

@@ -61,16 +61,16 @@ class _Reports(SimpleHTTPRequestHandler):
             self.send_error(HTTPStatus.FORBIDDEN, explain=refusal(host))
             return None
         if not self._is_authorized():
-            self._send(HTTPStatus.UNAUTHORIZED, **{"WWW-Authenticate": REALM})
+            self._send(HTTPStatus.UNAUTHORIZED, {"WWW-Authenticate": REALM})
             return None
         path = unquote(urlsplit(self.path).path)
         if path == "/":
             page = self.reports.list_studies().encode()
-            self._send(HTTPStatus.OK, len(page), **{"Content-Type": "text/html; charset=utf-8"})
+            self._send(HTTPStatus.OK, {"Content-Type": "text/html; charset=utf-8"}, len(page))
             return BytesIO(page)
         if (study := STUDY.fullmatch(path)) and self.reports.file(f"/{study[1]}/{PAGE}"):
             place = PAGE if study[2] else f"{study[1]}/{PAGE}"
-            self._send(HTTPStatus.FOUND, Location=place)
+            self._send(HTTPStatus.FOUND, {"Location": place})
             return None
         if self.reports.file(path) is None:
             self.send_error(HTTPStatus.NOT_FOUND)
@@ -80,7 +80,7 @@ class _Reports(SimpleHTTPRequestHandler):
     def translate_path(self, path: str) -> str:
         return str(self.reports.file(unquote(urlsplit(path).path)))
 
-    def _send(self, status: HTTPStatus, length: int = 0, **headers: str) -> None:
+    def _send(self, status: HTTPStatus, headers: dict[str, str], length: int = 0) -> None:
         self.send_response(status)
         for name, value in {**headers, "Content-Length": str(length)}.items():
             self.send_header(name, value)

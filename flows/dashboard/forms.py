@@ -16,7 +16,8 @@ from metrics import METRICS, SIMILARITIES
 from tasks.best import ADVISED_POOLS
 from tasks.study.model import CAN_RETRY
 from tasks.study.reading import preset_names, read_study
-from tasks.study.spec import Study, file_name
+from tasks.study.settings import file_name
+from tasks.study.spec import Study
 
 
 def _known(names: Any) -> Any:

@@ -21,7 +21,7 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto
 table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; vertical-align: top; padding: .5rem 1.5rem .5rem 0;
          border-bottom: 1px solid #ddd; }
-td:last-child { white-space: nowrap; }
+td:first-child, td:last-child { white-space: nowrap; }
 a { color: #0b57a4; }
 """
 

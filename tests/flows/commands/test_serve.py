@@ -207,6 +207,8 @@ def test_a_study_that_waits_has_the_name_of_its_store(server: Server) -> None:
         place = f"/flow_runs/{run['id']}"
         wait_until(lambda place=place, name=name: server.call("GET", place)["name"] == name, 20)
         server.call("DELETE", place)
+    services = server.call("GET", "/admin/settings")["server"]["services"]
+    assert not services["late_runs"]["enabled"], "it waits for its turn and is not late"
 
 
 @pytest.mark.slow
