@@ -8,7 +8,7 @@ what the best and the worst have in common with their nearest partners, as Figur
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -27,6 +27,9 @@ from tasks.words import method_name, symbol
 ACROSS = 3  # matrices in a row
 GAP = 0.8  # between two methods, in widths of a strength
 SPREAD = 0.3  # of the dots of a strength, to either side
+ALPHA = 0.9  # of dots, so that those in a heap can be told apart
+DARK = 0.5  # of the colour map from 0 to 1: what is lighter is hard to see on white
+ABOUT_SWEEPS = "a dot is a model, a bar the median of a strength; colour: from low to high strength"
 
 Side = tuple[str, Any, NDArray[np.bool_]]  # name, codes (points, latents), informative
 
@@ -137,6 +140,14 @@ def agreement(title: str, partner: Side, model: Side, similarity: str) -> Agreem
     )
 
 
+@dataclass(frozen=True)
+class BestStrengths:
+    """(method, strength) that are marked, and by which pool they are best."""
+
+    pool: str
+    strengths: Collection[tuple[str, float]]
+
+
 def draw_models(
     models: Sequence[PlottedModel],
     scores: NDArray[np.float64],
@@ -144,6 +155,7 @@ def draw_models(
     similarity: str,
     title: str,
     target: Path,
+    best: BestStrengths | None = None,
 ) -> None:
     """The ranking, and how its extremes agree with their partners; `side` gets a model's place."""
     udr, collapsed = [model.udr for model in models], [model.collapsed for model in models]
@@ -151,11 +163,15 @@ def draw_models(
         agreement(f"{end}, UDR {udr[model]:.3f}", side(partner), side(model), similarity)
         for end, model, partner in extremes(scores, udr, collapsed)
     ]
-    draw_ranking(models, agreements, title, target)
+    draw_ranking(models, agreements, title, target, best)
 
 
 def draw_ranking(
-    models: Sequence[PlottedModel], agreements: Sequence[Agreement], title: str, target: Path
+    models: Sequence[PlottedModel],
+    agreements: Sequence[Agreement],
+    title: str,
+    target: Path,
+    best: BestStrengths | None = None,
 ) -> None:
     """The ranking above, the agreements below it."""
     from matplotlib.figure import Figure
@@ -172,11 +188,16 @@ def draw_ranking(
         for panel, drawn in zip(panels, agreements, strict=True):
             _draw_agreement(panel, drawn)
     panel = upper.subplots()
-    (_draw_sweeps if by_strength else _draw_in_order)(panel, models)
+    if by_strength:
+        draw_sweeps(panel, models, best.strengths if best else ())
+        star = f"\n★ the method's best strength by pool {best.pool}" if best else ""
+        title = f"{title}\n{ABOUT_SWEEPS}{star}"
+    else:
+        _draw_in_order(panel, models)
     if agreements:
         heading = "similarity of latents: a model, across, and its nearest partner, down"
         lower.suptitle(heading, fontsize=11)
-    panel.set_title(title, fontsize=11, loc="left")
+    panel.set_title(title, fontsize=10, loc="left")
     panel.set_ylabel("UDR")
     panel.set_ylim(-0.03, 1.03)
     panel.grid(axis="y", color="#e3e0d8", linewidth=0.8)
@@ -193,27 +214,33 @@ def _sweeps(models: Sequence[PlottedModel]) -> dict[str, list[float]]:
     return {method: sorted(strengths) for method, strengths in sorted(sweeps.items())}
 
 
-def _draw_sweeps(panel: Any, models: Sequence[PlottedModel]) -> None:
-    """A column of dots per strength, coloured by its place in its sweep, with its median."""
+def sweep_colours(strengths: int) -> list[Any]:
+    """A colour for each strength, from low to high."""
     from matplotlib import colormaps
 
+    return [colormaps["viridis"](DARK * rung / max(1, strengths - 1)) for rung in range(strengths)]
+
+
+def draw_sweeps(
+    panel: Any, models: Sequence[PlottedModel], best: Collection[tuple[str, float]]
+) -> None:
+    """A column of dots per strength, coloured by its place in its sweep, with its median."""
     place, ticks, labels = 0.0, [], []
     for method, strengths in _sweeps(models).items():
         first = place
-        for rung, strength in enumerate(strengths):
+        for colour, strength in zip(sweep_colours(len(strengths)), strengths, strict=True):
             values = sorted(
                 model.udr
                 for model in models
                 if (model.method, model.strength) == (method, strength) and model.udr is not None
             )
-            colour = colormaps["viridis"](0.9 * rung / max(1, len(strengths) - 1))
             spread = SPREAD * _scattered(len(values))
-            panel.scatter(place + spread, values, s=16, color=colour, alpha=0.75, linewidths=0)
+            panel.scatter(place + spread, values, s=18, color=colour, alpha=ALPHA, linewidths=0)
             if values:
                 middle = median(values)
                 panel.hlines(middle, place - 0.36, place + 0.36, color="black", linewidth=1.6)
             ticks.append(place)
-            labels.append(f"{strength:g}")
+            labels.append(f"{'★ ' * ((method, strength) in best)}{strength:g}")
             place += 1.0
         name = f"{method_name(method)}, {symbol(method)}"
         panel.annotate(

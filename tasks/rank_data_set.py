@@ -56,14 +56,7 @@ def rank_data_set(
         rows = _with_scores(store, ranks[0])
         compared = any(row["udr"] is not None for row in ranks[-1])
         of_strengths, pool = (ranks[-1], udr.pools[-1]) if compared else (rows, pool)
-    if plot is not None:
-        if not rows:
-            raise WrongInput("--plot", "no trained model", "a store with trained models")
-        by_id = {model.id: model for model in models}
-        ordered = [by_id[row["model_id"]] for row in rows]
-        scores = pair_scores(store, ordered, wanted_parts(ordered, udr), newer)
-        _draw(store, ordered, udr, rows, scores, plot)
-    return DataSetRanking(
+    ranking = DataSetRanking(
         data=name,
         models=rows,
         strengths=_strengths(of_strengths),
@@ -71,6 +64,14 @@ def rank_data_set(
         missing=sum(len(state.cell.models) for state in states) - len(models),
         unreadable=sorted(unreadable),
     )
+    if plot is not None:
+        if not rows:
+            raise WrongInput("--plot", "no trained model", "a store with trained models")
+        by_id = {model.id: model for model in models}
+        ordered = [by_id[row["model_id"]] for row in rows]
+        scores = pair_scores(store, ordered, wanted_parts(ordered, udr), newer)
+        _draw(store, ordered, udr, ranking, scores, plot)
+    return ranking
 
 
 def _with_scores(store: Store, ranks: Rows) -> Rows:
@@ -119,9 +120,14 @@ def _strengths(rows: Rows) -> Rows:
 
 
 def _draw(
-    store: Store, models: Sequence[Model], udr: Udr, rows: Rows, scores: Scores, target: Path
+    store: Store,
+    models: Sequence[Model],
+    udr: Udr,
+    ranking: DataSetRanking,
+    scores: Scores,
+    target: Path,
 ) -> None:
-    from tasks.plots import PlottedModel, Side, draw_models
+    from tasks.plots import BestStrengths, PlottedModel, Side, draw_models
 
     def side(place: int) -> Side:
         model = models[place]
@@ -131,8 +137,10 @@ def _draw(
 
     plotted = [
         PlottedModel(row["model_id"], row["udr"], row["method"], row["strength"], row["collapsed"])
-        for row in rows
+        for row in ranking.models
     ]
+    marked = [(row["method"], row["strength"]) for row in ranking.strengths if row["best"]]
+    best = BestStrengths(ranking.strengths_pool, marked)
     similarity = udr.similarities[0]
-    title = f"{models[0].data}: UDR, {similarity}, pool {udr.pools[0]}"
-    draw_models(plotted, scores[0], side, similarity, title, target)
+    title = f"{ranking.data}: UDR, {similarity}, pool {udr.pools[0]}"
+    draw_models(plotted, scores[0], side, similarity, title, target, best)

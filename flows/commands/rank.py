@@ -44,6 +44,8 @@ def rank(place: str, request: RankRequest, ray: str | None, top: int, json: bool
     else:
         study, store, rankings = rank_store(place, request, ray)
         print(_store_json(study, store, rankings) if json else store_text(study, rankings, top))
+    if request.plot is not None:
+        say(f"Wrote {request.plot}")
     return 0
 
 

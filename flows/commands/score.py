@@ -77,6 +77,7 @@ def score_file(
         from tasks.plots import draw_matrices
 
         draw_matrices(inputs, own.factor_names, plot)
+        say(f"Wrote {plot}")
     return 130 if interrupted else 0
 
 

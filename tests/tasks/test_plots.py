@@ -2,10 +2,20 @@
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from PIL import Image
 
 from infra.errors import WrongInput
-from tasks.plots import PlottedModel, agreement, draw_ranking, extremes
+from tasks.plots import (
+    ABOUT_SWEEPS,
+    ALPHA,
+    PlottedModel,
+    agreement,
+    draw_ranking,
+    draw_sweeps,
+    extremes,
+    sweep_colours,
+)
 
 NAN = np.nan
 SCORES = np.array(
@@ -57,6 +67,24 @@ def test_strengths_have_colours_of_their_own(tmp_path):
     draw_ranking(two, [], "two", tmp_path / "two.png")
     draw_ranking(one, [], "one", tmp_path / "one.png")
     assert len(colours(tmp_path / "two.png") - colours(tmp_path / "one.png")) >= 1
+
+
+@pytest.mark.parametrize("strengths", [1, 2, 6, 20])
+def test_every_strength_is_easy_to_see_on_white(strengths):
+    """A contrast of 3 or more, as WCAG asks of graphics."""
+    for colour in sweep_colours(strengths):
+        seen = ALPHA * np.array(colour[:3]) + 1 - ALPHA
+        light = np.where(seen <= 0.04045, seen / 12.92, ((seen + 0.055) / 1.055) ** 2.4)
+        assert 1.05 / (light @ [0.2126, 0.7152, 0.0722] + 0.05) >= 3
+
+
+def test_the_best_strengths_are_marked_and_the_colour_is_explained():
+    figure = Figure()
+    panel = figure.subplots()
+    models = [PlottedModel(str(i), 0.1 * i, "beta_vae", float(i % 2)) for i in range(8)]
+    draw_sweeps(panel, models, [("beta_vae", 1.0)])
+    assert [label.get_text() for label in panel.get_xticklabels()] == ["0", "★ 1"]
+    assert "colour: from low to high strength" in ABOUT_SWEEPS
 
 
 def test_models_without_a_score_are_left_out(tmp_path):

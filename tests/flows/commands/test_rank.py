@@ -468,7 +468,8 @@ def test_the_picture_of_a_file(
     arrays: dict[str, Codes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     np.savez(tmp_path / "own.npz", **arrays)
-    printed(capsys, tmp_path / "own.npz", "--plot", tmp_path / "own.png")
+    assert main(["rank", str(tmp_path / "own.npz"), "--plot", str(tmp_path / "own.png")]) == 0
+    assert f"Wrote {tmp_path / 'own.png'}" in capsys.readouterr().err
     picture = drawn(tmp_path / "own.png")
     lower = picture[len(picture) // 2 :]
     left, right = lower[:, : lower.shape[1] // 2], lower[:, lower.shape[1] // 2 :]

@@ -215,9 +215,12 @@ def test_many_points_come_with_a_warning_that_names_what_is_slow(
     assert "minutes to hours" not in capsys.readouterr().err
 
 
-def test_the_picture_has_a_panel_per_matrix(file: Path, tmp_path: Path) -> None:
+def test_the_picture_has_a_panel_per_matrix(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     plot = tmp_path / "matrices.png"
     assert main(["score", str(file), "--metrics", "mig", "--plot", str(plot)]) == 0
+    assert f"Wrote {plot}" in capsys.readouterr().err
     picture = np.asarray(Image.open(plot).convert("RGB")).astype(int)
     dark = (picture.sum(axis=2) < 330).sum() / picture[..., 0].size
     assert 0.02 < dark < 0.3, "three cells of fifteen are dark"
