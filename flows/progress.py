@@ -196,7 +196,6 @@ def _live(progress: Progress) -> Iterator[None]:
 
 def _table(progress: Progress) -> object:
     from rich.box import SIMPLE
-    from rich.progress_bar import ProgressBar
     from rich.table import Table
 
     table = Table(box=SIMPLE, caption=progress.note)
@@ -208,7 +207,7 @@ def _table(progress: Progress) -> object:
         left = progress.minutes_left(stage)
         table.add_row(
             stage,
-            ProgressBar(total=1.0, completed=progress.fraction(stage), width=30),
+            _bar(progress.fraction(stage), 1.0),
             progress.count(stage),
             pace_text(pace) if (pace := progress.per_minute(stage)) else "",
             duration(left) if left is not None else "",
@@ -216,9 +215,17 @@ def _table(progress: Progress) -> object:
     if progress.cells:
         table.add_row(
             "cells",
-            ProgressBar(total=progress.cells, completed=progress.cells_done, width=30),
+            _bar(progress.cells_done, progress.cells),
             f"{progress.cells_done}/{progress.cells}",
             "",
             ", ".join(f"{count} {outcome}" for outcome, count in progress.bad.items()),
         )
     return table
+
+
+def _bar(done: float, total: float) -> object:
+    """A bar in colours that also a terminal of 16 has: rich's own are all one grey there."""
+    from rich.progress_bar import ProgressBar
+
+    colours = {"style": "bright_black", "complete_style": "magenta", "finished_style": "green"}
+    return ProgressBar(total=total, completed=done, width=30, **colours)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import re
 import threading
 
 import pytest
+from rich.console import Console
 
-from flows.progress import Progress, displayed
+from flows.progress import Progress, _bar, displayed
 
 
 def test_counts_from_many_threads_are_exact() -> None:
@@ -103,3 +105,15 @@ def test_without_a_terminal_there_are_plain_lines() -> None:
         progress.add("train", "trained")
     assert file.getvalue() == progress.line() + "\n"
     assert "\x1b" not in file.getvalue()
+
+
+def test_a_finished_bar_differs_from_an_empty_one_in_16_colours() -> None:
+    def colours(done: int) -> list[str]:
+        file = io.StringIO()
+        console = Console(file=file, force_terminal=True, color_system="standard", width=80)
+        console.print(_bar(done, 10))
+        return re.findall(r"\x1b\[([\d;]+)m[━╸╺]+", file.getvalue())
+
+    empty, (half, rest), finished = colours(0), colours(5), colours(10)
+    assert [rest] == empty
+    assert len({*empty, half, *finished}) == 3
