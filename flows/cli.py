@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 
 from flows.commands.data import DataDir, Json, data_app, use_folder
+from flows.commands.text import spell_out
 from infra.errors import WrongInput, one_of
 from infra.runtime import quieten
 
@@ -380,6 +381,7 @@ def bench(
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     quieten()
+    spell_out()
     try:
         code: Any = app(
             arguments,

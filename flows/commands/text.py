@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import codecs
 import sys
 import time
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from io import TextIOWrapper
 from shutil import get_terminal_size
 
 GAP = "  "  # between columns
+ASCII_TEXT = {"×": "x", "±": "+-", "→": "->", "·": "*", "█": "#", "µ": "u", "λ": "lambda"}
+ASCII_TEXT |= {"−": "-", "–": "-", "—": "-", "’": "'", "“": '"', "”": '"'}
 QUIET_SECONDS = 2.0  # what is done sooner needs no lines of progress
 
 
@@ -100,3 +105,32 @@ def preparing(name: str) -> Iterator[Callable[[float], None]]:
     """A bar for the user's own pictures, which can be many, while they are read into the cache."""
     with bar(name) as move:
         yield lambda fraction: move("preparing", fraction)
+
+
+def spell_out() -> None:
+    """Print what the terminal's encoding lacks in letters that it has, in place of an error."""
+    codecs.register_error("spelled out", _spelled_out)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="spelled out")
+
+
+def _spelled_out(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    characters = error.object[error.start : error.end]
+    return "".join(map(in_ascii, characters)), error.end
+
+
+def in_ascii(character: str) -> str:
+    """β is beta, é is e; what has neither a name in ASCII_TEXT nor such a form is a question mark.
+
+    A Greek letter is a symbol here, and its name is what people type for it.
+    """
+    if character in ASCII_TEXT:
+        return ASCII_TEXT[character]
+    words = unicodedata.name(character, "").split()
+    if words[:1] == ["GREEK"] and len(words) >= 4:
+        return words[3].lower()
+    plain = unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
+    return plain or "?"

@@ -114,6 +114,6 @@ def test_a_finished_bar_differs_from_an_empty_one_in_16_colours() -> None:
         console.print(_bar(done, 10))
         return re.findall(r"\x1b\[([\d;]+)m[━╸╺]+", file.getvalue())
 
-    empty, (half, rest), finished = colours(0), colours(5), colours(10)
+    empty, (half, *_, rest), finished = colours(0), colours(5), colours(10)
     assert [rest] == empty
     assert len({*empty, half, *finished}) == 3

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
-from flows.commands.text import bar, duration, fitting, table
+from flows.commands.text import bar, duration, fitting, in_ascii, table
 
 HEAD = ("name", "count", "note")
 ROWS = [("beta", 5, "x"), ("b", 1200, "")]
@@ -35,3 +39,21 @@ def test_what_is_done_at_once_prints_no_bar(capsys: pytest.CaptureFixture[str]) 
     with bar("own") as move:
         move("reading", 1.0)
     assert capsys.readouterr() == ("", "")
+
+
+def test_characters_that_a_terminal_lacks_are_spelled_out() -> None:
+    text = "β-TCVAE, 2 × 3 ± 1, Möller, λ², −0.5, “a”, ███, \udcff, 図"
+    spelled = "".join(c if c.isascii() else in_ascii(c) for c in text)
+    assert spelled == 'beta-TCVAE, 2 x 3 +- 1, Moller, lambda2, -0.5, "a", ###, ?, ?'
+
+
+def test_commands_print_on_a_terminal_that_has_ascii_only() -> None:
+    """The titles of methods and the help have other characters."""
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    environment = {**os.environ, **ascii_only, "COLUMNS": "80"}
+    environment.pop("PYTHONIOENCODING", None)
+    for arguments, wanted in ((["cite"], b"beta-VAE"), (["score", "--help"], b"factor x latent")):
+        command = [sys.executable, "-m", "flows.cli", *arguments]
+        done = subprocess.run(command, env=environment, capture_output=True)
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert done.stdout.isascii() and wanted in done.stdout
