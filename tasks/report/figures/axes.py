@@ -11,9 +11,11 @@ become CSS variables, so one picture serves the light and the dark page.
 from __future__ import annotations
 
 import io
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import matplotlib as mpl
@@ -94,16 +96,17 @@ def y_scale(axes: Axes, scale: Limits) -> None:
     places = _round_values(scale)
     left, right = axes.get_xlim()
     axes.hlines(places, left, right, color=colours.RULE, linewidth=1, zorder=0, clip_on=False)
-    for place in places:
-        label(axes, value_text(place), (left, place), (-8, -0.5), "right", "center")
+    for place, text in zip(places, tick_texts(places), strict=True):
+        label(axes, text, (left, place), (-8, -0.5), "right", "center")
 
 
 def x_scale(axes: Axes, scale: Limits) -> None:
     """Values below."""
     axes.set_xlim(*scale)
     base = axes.get_ylim()[0]
-    for place in _round_values(scale):
-        label(axes, value_text(place), (place, base), (0, -8), "center", "top")
+    places = _round_values(scale)
+    for place, text in zip(places, tick_texts(places), strict=True):
+        label(axes, text, (place, base), (0, -8), "center", "top")
 
 
 def label(
@@ -124,17 +127,31 @@ def label(
     axes.annotate(text, at, shift, **options)
 
 
-def value_text(value: float) -> str:
-    """A round value as short as it can be."""
-    if abs(value) >= 10_000 and value % 100 == 0:
-        return f"{value / 1000:g}k".replace("-", "−")
-    return f"{round(value, 10):,g}".replace("-", "−")
+def tick_texts(values: Sequence[float]) -> list[str]:
+    """Rising values at even distances, each as short as it can be and still differ from all others.
+
+    A distance is 1, 2, 2.5 or 5 times a power of ten, so that one decimal more than the power's is
+    enough for all.
+    """
+    step = min((b - a for a, b in pairwise(values)), default=max(map(abs, values), default=0) or 1)
+    decimals = max(0, 1 - math.floor(math.log10(step * (1 + 1e-6))))
+    hundreds = all(abs(value - round(value, -2)) < 1e-6 * step for value in values)
+    if hundreds and max(map(abs, values), default=0) >= 10_000:
+        return [_short(value / 1000, 1) + ("k" if value else "") for value in values]
+    return [_short(value, decimals) for value in values]
+
+
+def _short(value: float, decimals: int) -> str:
+    text = f"{value:,.{decimals}f}"
+    text = text.rstrip("0").rstrip(".") if decimals else text
+    return "0" if text == "-0" else text.replace("-", "−")
 
 
 def _round_values(scale: Limits) -> Sequence[float]:
     low, high = scale
     values = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
-    return [float(value) for value in values if low - 1e-9 <= value <= high + 1e-9]
+    edge = 1e-9 * (high - low)
+    return [float(value) for value in values if low - edge <= value <= high + edge]
 
 
 _VARIABLES = colours.variables()

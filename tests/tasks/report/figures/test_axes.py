@@ -1,0 +1,54 @@
+"""Axes: every tick says which value it stands at."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pandas as pd
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tasks.report.figures.axes import Margins, blank, limits, tick_texts, x_scale, y_scale
+
+sizes = st.floats(1e-6, 1e7)
+
+
+def value(text: str) -> float:
+    thousands = 1000 if text.endswith("k") else 1
+    return thousands * float(text.removesuffix("k").replace("−", "-").replace(",", ""))
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(low=st.one_of(st.just(0.0), sizes, sizes.map(lambda size: -size)), width=sizes)
+@example(low=0.0, width=0.0101)  # the SAP of a small study: 0, 0.01, 0.01
+@example(low=0.165, width=0.075)  # its UDR: 0.17, 0.2, 0.23
+@example(low=123_456.1, width=0.2)
+def test_no_two_ticks_read_alike_and_each_reads_its_value(low: float, width: float) -> None:
+    width = max(width, 1e-6 * abs(low))  # narrower is the rounding of the numbers themselves
+    for scale in (y_scale, x_scale):
+        _, (axes,) = blank(352, 128, Margins())
+        scale(axes, limits(pd.Series([low, low + width])))
+        place = 1 if scale is y_scale else 0
+        ticks = [(text.xy[place], text.get_text()) for text in axes.texts]
+        assert len(ticks) >= 2
+        step = min(b - a for (a, _), (b, _) in pairwise(ticks))
+        assert len({text for _, text in ticks}) == len(ticks), ticks
+        assert all(abs(value(text) - at) < 1e-3 * step for at, text in ticks), ticks
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ([0.0, 0.005, 0.01], ["0", "0.005", "0.01"]),
+        ([0.15, 0.175, 0.2], ["0.15", "0.175", "0.2"]),
+        ([-0.5, -1e-17, 0.5], ["−0.5", "0", "0.5"]),
+        ([0.0, 50_000.0, 100_000.0], ["0", "50k", "100k"]),
+        ([0.0, 2500.0, 5000.0], ["0", "2,500", "5,000"]),
+        ([1_234_500.0, 1_234_600.0], ["1,234.5k", "1,234.6k"]),
+        ([0.0], ["0"]),
+        ([], []),
+    ],
+)
+def test_ticks_are_as_short_as_they_can_be(values: list[float], texts: list[str]) -> None:
+    assert tick_texts(values) == texts
