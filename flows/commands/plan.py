@@ -51,6 +51,12 @@ def plan(
     """Print cells, models, steps, what is done and left, and core-hours; nothing is written."""
     study = read_study(spec, overrides)
     store = Store(store_uri or f"studies/{study.name}")
+    print(plan_text(study, store, calibrate=calibrate, json=json))
+    return 0
+
+
+def plan_text(study: Study, store: Store, *, calibrate: bool = False, json: bool = False) -> str:
+    """The plan, as text or JSON."""
     study, missing = planned_study(study, store, preparing)
     if store.exists():
         check_store(study, store)
@@ -58,8 +64,7 @@ def plan(
     cost = estimate(study, cells, calibrate)
     warn_of_own_data(study)
     show = _as_json if json else _as_text
-    print(show(study, store, cells, cost, missing))
-    return 0
+    return show(study, store, cells, cost, missing)
 
 
 def _as_json(

@@ -1,4 +1,4 @@
-"""What `tolstoy serve` offers on the dashboard: a study, a ranking, a report, each with a form.
+"""What `tolstoy serve` offers on the dashboard: study, plan, rank and report, each with a form.
 
 No `from __future__ import annotations` here: Prefect pickles the flows, and the process that reads
 them could not look up the names of the forms.
@@ -17,6 +17,7 @@ from prefect import flow, get_run_logger
 from prefect.exceptions import TerminationSignal
 from prefect.states import Cancelled, Completed, Failed
 
+from flows.commands.plan import plan_text
 from flows.commands.rank import store_text
 from flows.commands.report import renewed_report
 from flows.dashboard.forms import RankForm, ReportForm, StudyForm
@@ -54,6 +55,12 @@ CANCELLED = "Cancelled. What was done is in the store. Submit the same form agai
 def study_deployment(study: StudyForm) -> Any:
     """Train, score, compare and report a study. Submit the same form again to continue it."""
     return _final_state(lambda: _study(study, Limits.of_this_process()))
+
+
+@flow(name="plan", flow_run_name="plan {study.folder}", persist_result=False)
+def plan_deployment(study: StudyForm) -> Any:
+    """How many models a form means, and how long they will take. Nothing is trained."""
+    return _final_state(lambda: _plan(study, Limits.of_this_process()))
 
 
 @flow(name="rank", flow_run_name="rank {ranking.store}", persist_result=False)
@@ -94,6 +101,14 @@ def _study(form: StudyForm, limits: Limits) -> str:
     counts += [f"{total['left']} left"] if total["left"] else []
     counts += [f"{total[name]} {name}, see retry" for name in CAN_RETRY if total[name]]
     return f"{total['models']} models: " + ", ".join(counts)
+
+
+def _plan(form: StudyForm, limits: Limits) -> str:
+    store = Store(limits.store(form.folder))
+    text, key = plan_text(form.study(limits), store), key_of(store, "plan")
+    about = "What the study would do; nothing was trained"
+    artifacts_of_this_run().show("markdown", key, about, f"```\n{text}\n```")
+    return f"Nothing was trained. The plan is under Artifacts, {key}."
 
 
 def _rank(form: RankForm, limits: Limits) -> str:

@@ -1,4 +1,4 @@
-"""Takes the runs that people start on the dashboard: one study at a time, rankings and reports.
+"""Takes the runs that people start on the dashboard: one study at a time, and others at once.
 
 The flows are those of this process; the code that a deployment names is never loaded.
 
@@ -33,6 +33,7 @@ from prefect.types.entrypoint import EntrypointType
 
 from flows.dashboard.deployments import (
     CANCELLED,
+    plan_deployment,
     rank_deployment,
     report_deployment,
     study_deployment,
@@ -46,6 +47,7 @@ SERVED_BY = "Served by "
 STUDY = "study/study"
 DEPLOYMENTS: dict[str, Flow[..., Any]] = {
     "study": study_deployment,
+    "plan": plan_deployment,
     "rank": rank_deployment,
     "report": report_deployment,
 }

@@ -22,7 +22,7 @@ from data.base.cache import folder
 from tests.processes import descendants, wait_until
 
 COMMAND = (sys.executable, "-m", "flows.cli")
-FIELD = {"study": "study", "rank": "ranking", "report": "report"}
+FIELD = {"study": "study", "plan": "study", "rank": "ranking", "report": "report"}
 ENDED = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
 TINY = {
     "store": "tiny",

@@ -369,8 +369,10 @@ def test_prefect_takes_its_file_and_the_deployments_are_there() -> None:
     from prefect.cli.deploy._config import _load_deploy_configs_and_actions
     from rich.console import Console
 
+    from flows.dashboard.runner import DEPLOYMENTS
+
     deployments, _ = _load_deploy_configs_and_actions(INFRA / "prefect.yaml", console=Console())
-    assert [deployment["name"] for deployment in deployments] == ["study", "rank", "report"]
+    assert [deployment["name"] for deployment in deployments] == list(DEPLOYMENTS), "as serve"
     for deployment in deployments:
         assert flow_of(deployment["entrypoint"]).name == deployment["name"]
         assert deployment["work_pool"] == {"name": "tolstoy"}
