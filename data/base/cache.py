@@ -4,10 +4,10 @@ import fcntl
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, Any, BinaryIO
 
 from infra.errors import WrongInput
 from infra.new_file import written_whole
@@ -55,7 +55,7 @@ def prepare(
 
 def _remove_abandoned(target: Path) -> None:
     for partial in target.parent.glob(f"{target.name}.*.partial"):
-        if time.time() - partial.stat().st_mtime > ABANDONED_SECONDS:
+        if _is_abandoned(partial):
             partial.unlink(missing_ok=True)
 
 
@@ -74,7 +74,79 @@ def writing_to(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """One process of a machine at a time; the system drops the lock of a dead process."""
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+    """One process of a machine at a time; the system drops the lock of a dead process.
+
+    The file is removed at the end. Who waited for it then holds a file without a name, and opens
+    another.
+    """
+    while True:
+        with path.open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if not _has_name(file, path):
+                continue
+            try:
+                yield
+            finally:
+                with suppress(OSError):  # of another user, in a folder that all may write to
+                    path.unlink(missing_ok=True)
+            return
+
+
+def _has_name(file: IO[Any], path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def hold(file: IO[Any]) -> None:
+    """Say that the file is in use, until it and all its maps are closed."""
+    with suppress(OSError):  # a network drive without locks
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+
+def remove_unused(path: Path, others: Iterable[Path] = ()) -> bool:
+    """Remove a file, and others that are of no use without it; False if a process of this machine
+    uses it."""
+    with writing_to(path.parent), suppress(FileNotFoundError), path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        for each in (*others, path):
+            each.unlink(missing_ok=True)
+    return True
+
+
+def leftovers(folder: Path) -> list[Path]:
+    """Locks and half-written files of processes that were killed."""
+    locks = [path for path in folder.glob("*.lock") if not _is_locked(path)]
+    partial = [
+        path
+        for path in folder.glob("*.partial")
+        if not _is_locked(_lock_of(path)) and (_is_of_this_host(path) or _is_abandoned(path))
+    ]
+    return sorted([*locks, *partial])
+
+
+def _lock_of(partial: Path) -> Path:
+    """FILE.HOST.partial is written under FILE.lock; a host's name may have dots."""
+    name = partial.name.removesuffix(".partial").removesuffix(f".{socket.gethostname()}")
+    return partial.with_name(f"{name}.lock")
+
+
+def _is_of_this_host(partial: Path) -> bool:
+    return partial.name.endswith(f".{socket.gethostname()}.partial")
+
+
+def _is_abandoned(partial: Path) -> bool:
+    return time.time() - partial.stat().st_mtime > ABANDONED_SECONDS
+
+
+def _is_locked(path: Path) -> bool:
+    with suppress(FileNotFoundError), path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False

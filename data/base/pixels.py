@@ -41,8 +41,10 @@ def prepared(
 
 
 def mapped(file: Path, shape: tuple[int, ...]) -> Pixels:
-    """The array in a whole file; nothing is read before it is used."""
-    return np.asarray(np.memmap(file, np.uint8, "r", shape=shape))
+    """The array in a whole file, which is held as long; nothing is read before it is used."""
+    with file.open("rb") as opened:
+        data_cache.hold(opened)
+        return np.asarray(np.memmap(opened, np.uint8, "r", shape=shape))
 
 
 def seems_whole(file: Path, shape: tuple[int, ...]) -> bool:

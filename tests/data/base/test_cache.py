@@ -1,18 +1,23 @@
 """A prepared file is whole or absent, whoever dies and however many prepare it."""
 
+import gc
 import hashlib
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from data import dsprites
 from data.base import cache as data_cache
+from data.base import pixels
 from infra.errors import WrongInput
 
 ROOT = Path(__file__).parents[3]
@@ -81,7 +86,6 @@ def test_a_damaged_file_is_drawn_again(cache, empty_cache, good, damage):
 def test_a_whole_file_is_used_as_it_is(cache):
     """No lock file is written: the folder may be one that only its owner can write."""
     lock, before = cache / f"{dsprites.FILE}.lock", (cache / dsprites.FILE).stat()
-    lock.unlink()
     dsprites.load(cache, progress=lambda _: pytest.fail("it was drawn again"))
     assert (cache / dsprites.FILE).stat().st_mtime_ns == before.st_mtime_ns
     assert not lock.exists()
@@ -131,7 +135,7 @@ def test_a_failed_writer_leaves_nothing(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         data_cache.prepare(tmp_path / "file", Path.exists, fail)
-    assert [p.name for p in tmp_path.iterdir()] == ["file.lock"]
+    assert [p.name for p in tmp_path.iterdir()] == []
 
 
 def test_a_reader_of_the_old_file_keeps_it(tmp_path):
@@ -151,7 +155,7 @@ def test_only_abandoned_files_of_other_hosts_are_removed(tmp_path):
     long_ago = time.time() - 2 * data_cache.ABANDONED_SECONDS
     os.utime(abandoned, (long_ago, long_ago))
     data_cache.prepare(tmp_path / "file", Path.exists, lambda file: file.write(b"whole"))
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "file.busy.partial", "file.lock"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "file.busy.partial"]
     assert (tmp_path / "file").read_bytes() == b"whole"
 
 
@@ -172,3 +176,68 @@ def test_a_folder_that_cannot_be_created_is_refused_in_one_line(tmp_path):
     assert "\n" not in str(error.value)
     assert "TOLSTOY_DATA" in str(error.value)
     assert str(tmp_path / "file") in str(error.value)
+
+
+def test_one_at_a_time_holds_a_lock_whose_file_does_not_stay(tmp_path):
+    inside, most = [], []
+
+    def work(_):
+        for _ in range(40):
+            with data_cache.locked(tmp_path / "lock"):
+                inside.append(1)
+                most.append(len(inside))
+                time.sleep(0)
+                inside.pop()
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(work, range(8)))
+    assert most == [1] * 320
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_mapped_is_not_removed(tmp_path):
+    file = tmp_path / "file"
+    block = np.arange(64, dtype=np.uint8).reshape(4, 16)
+    array = pixels.prepared(file, (4, 16), lambda: [block])
+    part = array[1:]
+    del array
+    gc.collect()
+    assert not data_cache.remove_unused(file) and file.exists()
+    assert part.tolist() == block[1:].tolist()
+    del part
+    gc.collect()
+    assert data_cache.remove_unused(file) and not file.exists()
+    assert data_cache.remove_unused(file), "it is gone already"
+
+
+def test_a_file_that_another_process_maps_is_not_removed(tmp_path):
+    pixels.prepared(tmp_path / "file", (1, 16), lambda: [np.zeros((1, 16), np.uint8)])
+    other = python(
+        """if True:
+        import pathlib, sys, time
+        from data.base import pixels
+        array = pixels.mapped(pathlib.Path(sys.argv[1]), (1, 16))
+        print("mapped", flush=True)
+        time.sleep(60)
+        """,
+        tmp_path / "file",
+    )
+    gc.collect()
+    assert other.stdout.readline() == "mapped\n"
+    assert not data_cache.remove_unused(tmp_path / "file")
+    other.kill()
+    other.wait()
+    assert data_cache.remove_unused(tmp_path / "file")
+
+
+def test_leftovers_are_of_processes_that_have_ended(tmp_path):
+    host = socket.gethostname()
+    for name in ("a.lock", f"a.{host}.partial", "b.other.partial", "c.other.partial", "d"):
+        (tmp_path / name).touch()
+    long_ago = time.time() - 2 * data_cache.ABANDONED_SECONDS
+    os.utime(tmp_path / "c.other.partial", (long_ago, long_ago))
+    with data_cache.locked(tmp_path / "e.lock"):
+        (tmp_path / f"e.{host}.partial").touch()
+        names = [path.name for path in data_cache.leftovers(tmp_path)]
+    assert names == ["a.lock", f"a.{host}.partial", "c.other.partial"]
+    assert f"e.{host}.partial" in {path.name for path in data_cache.leftovers(tmp_path)}

@@ -63,7 +63,7 @@ def refused(read, path: Path, *words: str) -> None:
     assert "\n" not in line
     for word in (str(path), *words):
         assert word in line
-    assert [file.name for file in folder.iterdir()] == ["ready.lock"]
+    assert [file.name for file in folder.iterdir()] == []
 
 
 def check_good(read, path: Path) -> None:
