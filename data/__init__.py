@@ -69,7 +69,8 @@ def files(name: str) -> dict[Source, str]:
 def prepared_files(cache: Path) -> list[str]:
     """The files in a cache that the data sets and the user's own data read."""
     known = {file for name in DATA_SETS for file in files(name).values()}
-    own = {path.name for kind in ("pixels", "factors") for path in cache.glob(f"own-*.{kind}")}
+    kinds = ("pixels", "factors", "real")
+    own = {path.name for kind in kinds for path in cache.glob(f"own-*.{kind}")}
     return sorted(own | {file for file in known if (cache / file).is_file()})
 
 

@@ -12,27 +12,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.base.pixels import Progress
-from data.base.protocol import DataSet, Factors
+from data.base.protocol import DataSet, Images
+from data.own import OwnDataSet
 from infra.errors import WrongInput
 from infra.new_file import writing_new
 from infra.pictures import grid_png
+
+Rows = NDArray[np.int64]  # factors (n, factors) of a grid; numbers (n,) of a user's own pictures
 
 BLOCK = 4096  # images drawn and written at a time, so that memory stays bounded
 SHEET = (6, 10)  # rows and columns of a contact sheet
 
 
-def read_rows(path: Path, data_set: DataSet) -> Factors:
-    """Rows of factor values, from an .npy file that holds them, or places in the grid's order."""
+def read_rows(path: Path, data_set: DataSet) -> Rows:
+    """Rows of factor values, from an .npy file that holds them, or places in the grid's order; of a
+    user's own pictures their numbers, from 0."""
+    if not path.is_file():  # numpy would wait for ever at a pipe
+        raise WrongInput("--rows", f"{path}, which is no file", "an .npy file of whole numbers")
     try:
         rows: NDArray[Any] = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise WrongInput("--rows", f"{path} ({error})", "an .npy file of whole numbers") from None
-    sizes = data_set.factor_sizes
-    if rows.dtype.kind not in "iu" or rows.ndim not in (1, 2):
+    sizes, is_own = data_set.factor_sizes, isinstance(data_set, OwnDataSet)
+    if rows.dtype.kind not in "iu" or rows.ndim not in ((1,) if is_own else (1, 2)):
         description = f"{path} ({rows.dtype}, shape {rows.shape})"
-        raise WrongInput("--rows", description, f"whole numbers, shape (n, {len(sizes)}) or (n,)")
+        shapes = "(n,)" if is_own else f"(n, {len(sizes)}) or (n,)"
+        raise WrongInput("--rows", description, f"whole numbers, shape {shapes}")
     if rows.ndim == 1:
-        _check_range("--rows", rows, math.prod(sizes))
+        _check_range("--rows", rows, _count(data_set))
+        if is_own:
+            return rows.astype(np.int64)
         rows = np.stack(np.unravel_index(rows, sizes), axis=1)
     if rows.shape[1] != len(sizes):
         accepted = f"{len(sizes)} columns: {', '.join(data_set.factor_names)}"
@@ -40,6 +49,13 @@ def read_rows(path: Path, data_set: DataSet) -> Factors:
     for name, column, size in zip(data_set.factor_names, rows.T, sizes, strict=True):
         _check_range(f"--rows, {name}", column, size)
     return rows.astype(np.int64)
+
+
+def _count(data_set: DataSet) -> int:
+    """How many images there are: the user's own pictures, or points of the grid."""
+    if isinstance(data_set, OwnDataSet):
+        return len(data_set.pixels)
+    return math.prod(data_set.factor_sizes)
 
 
 def _check_range(field: str, values: NDArray[Any], size: int) -> None:
@@ -52,15 +68,15 @@ def _check_range(field: str, values: NDArray[Any], size: int) -> None:
 def write_images(
     target: Path,
     data_set: DataSet,
-    rows: Factors | None,
+    rows: Rows | None,
     draws: np.random.Generator,
     progress: Progress | None = None,
 ) -> int:
-    """Write images (n, 64, 64, channels) and factors of these rows, or of the whole grid.
+    """Write images (n, 64, 64, channels) and factors of these rows, or of all there are.
 
     The file appears whole or not at all, and never replaces another.
     """
-    count = math.prod(data_set.factor_sizes) if rows is None else len(rows)
+    count = _count(data_set) if rows is None else len(rows)
     with (
         writing_new(target, "--out", [".npz"]) as partial,
         zipfile.ZipFile(partial, "w", allowZip64=True) as archive,
@@ -70,34 +86,53 @@ def write_images(
             shape = (count, 64, 64, data_set.channels)
             np.lib.format.write_array_header_1_0(member, {**header, "shape": shape})
             for done, part in _parts(data_set, rows, count):
-                images = data_set.images(part, draws).transpose(0, 2, 3, 1)
+                images = _images(data_set, part, draws).transpose(0, 2, 3, 1)
                 member.write(np.rint(images * 255).astype(np.uint8).tobytes())
                 if progress:
                     progress(done / count)
-        factors = np.concatenate([part for _, part in _parts(data_set, rows, count)])
-        names = np.array(data_set.factor_names)
-        for name, array in (("factors", factors), ("factor_names", names)):
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, array, allow_pickle=False)
+        if data_set.factor_names:
+            parts = [_factors(data_set, part) for _, part in _parts(data_set, rows, count)]
+            names = np.array(data_set.factor_names)
+            for name, array in (("factors", np.concatenate(parts)), ("factor_names", names)):
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, array, allow_pickle=False)
     return count
 
 
-def _parts(data_set: DataSet, rows: Factors | None, count: int) -> Iterator[tuple[int, Factors]]:
+def _parts(data_set: DataSet, rows: Rows | None, count: int) -> Iterator[tuple[int, Rows]]:
     for first in range(0, count, BLOCK):
         places = np.arange(first, min(first + BLOCK, count))
-        if rows is None:
-            part = np.stack(np.unravel_index(places, data_set.factor_sizes), axis=1)
-        else:
+        if rows is not None:
             part = rows[places]
+        elif isinstance(data_set, OwnDataSet):
+            part = places
+        else:
+            part = np.stack(np.unravel_index(places, data_set.factor_sizes), axis=1)
         yield int(places[-1]) + 1, part
 
 
-def contact_sheet(data_set: DataSet, rows: Factors | None, draws: np.random.Generator) -> bytes:
+def _images(data_set: DataSet, rows: Rows, draws: np.random.Generator) -> Images:
+    if isinstance(data_set, OwnDataSet):
+        return data_set.show(rows)
+    return data_set.images(rows, draws)
+
+
+def _factors(data_set: DataSet, rows: Rows) -> NDArray[Any]:
+    """Positions among the sorted values; real numbers, where a user's own are continuous."""
+    if not isinstance(data_set, OwnDataSet):
+        return rows
+    return data_set.targets(rows) if data_set.continuous else data_set.factors[rows]
+
+
+def contact_sheet(data_set: DataSet, rows: Rows | None, draws: np.random.Generator) -> bytes:
     """A PNG of some images: the first of these rows, or random ones."""
-    across = SHEET[1]
-    if rows is None:
-        rows = data_set.sample(math.prod(SHEET), draws)
+    across, count = SHEET[1], math.prod(SHEET)
+    if rows is None and isinstance(data_set, OwnDataSet):
+        every = len(data_set.pixels)
+        rows = np.sort(draws.choice(every, size=min(count, every), replace=False))
+    elif rows is None:
+        rows = data_set.sample(count, draws)
     rows = rows[: 10 * across]
-    images = data_set.images(rows, draws)
+    images = _images(data_set, rows, draws)
     blank = np.ones((-len(images) % across, *images.shape[1:]), np.float32)
     return grid_png(np.concatenate([images, blank]).reshape(-1, across, *images.shape[1:]))

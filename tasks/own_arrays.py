@@ -77,7 +77,8 @@ def _bytes(path: Path, names: Sequence[str]) -> int:
     if path.suffix.lower() in HDF5:
         with hdf5.opened(path) as file:
             arrays = [array for name in names if (array := hdf5.stored(file, name)) is not None]
-            return sum(array.dtype.itemsize * math.prod(array.shape) for array in arrays)
+            sizes = [int(array.dtype.itemsize * math.prod(array.shape)) for array in arrays]
+            return sum(sizes)
     if path.suffix.lower() == ".npz":
         headers = [npy.stored(path, name) for name in names if name in npy.arrays(path)]
         return sum(header.dtype.itemsize * math.prod(header.shape) for header in headers)
@@ -86,10 +87,8 @@ def _bytes(path: Path, names: Sequence[str]) -> int:
 
         with pq.ParquetFile(path) as table:
             groups = [table.metadata.row_group(i) for i in range(table.metadata.num_row_groups)]
-            return max(
-                sum(group.total_byte_size for group in groups),
-                8 * table.metadata.num_rows * table.metadata.num_columns,
-            )
+            stored = sum(int(group.total_byte_size) for group in groups)
+            return max(stored, 8 * int(table.metadata.num_rows * table.metadata.num_columns))
     return path.stat().st_size
 
 

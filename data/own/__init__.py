@@ -8,7 +8,8 @@ The first load prepares three files in the cache, which later loads map:
 - the facts, written last: without them the other two files are not used
 
 Their names hold a hash of the user's files (paths, sizes and times), so that files that changed
-are prepared again. A hash of pictures and factors is the `content` of the data set.
+are prepared again. A fifth file, `origin`, says for people where they are (data.own.copies). A hash
+of pictures and factors is the `content` of the data set.
 """
 
 from __future__ import annotations
@@ -26,21 +27,20 @@ from data.base.continuous import BINS, equal_bins
 from data.base.pictures import Pictures
 from data.base.pixels import SIDE, Pixels, Progress
 from data.base.protocol import Factors, Targets
-from data.own import factors
+from data.own import copies, factors
 from data.own.data_set import OwnDataSet
 from data.own.files import OwnFiles, fingerprint
 from infra.errors import WrongInput
 
 __all__ = ["OwnDataSet", "OwnFiles", "load"]
 
-VERSION = 2  # raise it when the same files give other pixels, factors or facts
 HASHED_AT_ONCE = 2**10  # pictures
 
 
 def load(name: str, files: OwnFiles, cache: Path, progress: Progress | None = None) -> OwnDataSet:
     """The data set, prepared in the folder `cache` if it is not there or the files changed."""
     hash_of_files = fingerprint(files)
-    prepared = _Prepared(cache / f"own-{VERSION}-{hash_of_files}")
+    prepared = _Prepared(cache / f"{copies.START}{hash_of_files}")
 
     def write(file: BinaryIO) -> None:
         facts = _prepare(files, prepared, progress)
@@ -48,7 +48,8 @@ def load(name: str, files: OwnFiles, cache: Path, progress: Progress | None = No
             prepared.remove()
             accepted = "files that do not change while they are read"
             raise WrongInput("data", "files that changed while they were read", accepted)
-        file.write(_with_checksum(facts))
+        copies.write_origin(prepared.origin, files)
+        file.write(copies.with_checksum(facts))
 
     data_cache.prepare(prepared.facts, lambda _: prepared.is_whole(), write)
     return prepared.data_set(name)
@@ -62,13 +63,11 @@ class _Prepared:
         self.pixels = start.with_name(f"{start.name}.pixels")
         self.factors = start.with_name(f"{start.name}.factors")
         self.real = start.with_name(f"{start.name}.real")
+        self.origin = start.with_name(f"{start.name}.origin")
 
     def is_whole(self) -> bool:
         """Whether all files that the facts describe are there and undamaged."""
-        try:
-            facts = _checked(self.facts.read_bytes())
-        except FileNotFoundError:
-            return False
+        facts = copies.read_facts(self.facts)
         if facts is None or not pixels.seems_whole(self.pixels, _pixels_shape(facts)):
             return False
         if facts["names"] and not pixels.seems_whole(self.factors, _factors_shape(facts)):
@@ -77,7 +76,7 @@ class _Prepared:
 
     def data_set(self, name: str) -> OwnDataSet:
         """The data set, with its files mapped."""
-        facts = _checked(self.facts.read_bytes())
+        facts = copies.read_facts(self.facts)
         if facts is None:
             raise WrongInput(
                 "data cache", f"{self.facts}, which is damaged", "a disk that keeps files"
@@ -164,20 +163,6 @@ def _content(mapped: Pixels, table: factors.FactorTable) -> str:
         hash_.update(mapped[start : start + HASHED_AT_ONCE].tobytes())
     hash_.update(table.codes.tobytes())
     return hash_.hexdigest()[:16]
-
-
-def _with_checksum(facts: dict[str, Any]) -> bytes:
-    text = json.dumps(facts).encode()
-    return hashlib.sha256(text).hexdigest().encode() + b"\n" + text
-
-
-def _checked(content: bytes) -> dict[str, Any] | None:
-    """The facts, or None if the checksum is wrong."""
-    checksum, _, text = content.partition(b"\n")
-    if checksum != hashlib.sha256(text).hexdigest().encode():
-        return None
-    facts: dict[str, Any] = json.loads(text)
-    return facts
 
 
 def _pixels_shape(facts: dict[str, Any]) -> tuple[int, ...]:

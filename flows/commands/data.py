@@ -1,4 +1,4 @@
-"""`tolstoy data`: list, fetch and check data sets, and export images."""
+"""`tolstoy data`: its options; list, fetch and check data sets."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from cyclopts import App, Parameter
 import data
 from data.base.cache import ENVIRONMENT, folder
 from data.base.pixels import is_whole
+from data.own import copies
 from flows.commands.text import bar, table
-from infra.errors import WrongInput, one_of
-from infra.new_file import writing_new
+from infra.errors import WrongInput
 from tasks.words import size_text
 
 Json = Annotated[bool, Parameter(negative="", help="print JSON for a program to read")]
@@ -27,7 +27,7 @@ Name = Annotated[str | None, Parameter(help="a data set")]
 
 data_app = App(
     name="data",
-    help="Data sets: list, fetch, check, export.\n\nExample: tolstoy data list",
+    help="Data sets: list, fetch, check, export, clean.\n\nExample: tolstoy data list",
     default_parameter=Parameter(negative=""),
 )
 
@@ -41,20 +41,21 @@ def use_folder(data_dir: Path | None) -> Path:
 
 @data_app.command(name="list")
 def list_(*, data_dir: DataDir = None, json: Json = False) -> int:
-    """Name, factors, images, sources, size and files of every data set.
+    """Name, factors, images, sources, size and files of every data set, and the copies of your own.
 
     Example: tolstoy data list
     """
     cache = use_folder(data_dir)
     rows = [_listed(name, cache) for name in data.DATA_SETS]
+    own = [_listed_copy(copy) for copy in copies.find(cache)]
     if json:
-        print(jsonlib.dumps(rows, indent=2))
+        print(jsonlib.dumps([*rows, *own], indent=2))
         return 0
     head = ("name", "factors", "images", "source", "size", "where")
     cells = [
         (
             row["name"],
-            " × ".join(str(factor["size"]) for factor in row["factors"]),
+            _sizes_text(row),
             f"{row['images']:,}",
             ", ".join(source + ("" if ok else " (fetch)") for source, ok in row["sources"].items()),
             size_text(row["bytes"]) if row["bytes"] else "-",
@@ -67,7 +68,43 @@ def list_(*, data_dir: DataDir = None, json: Json = False) -> int:
         f"\nFiles are in {cache}; pictures that need no file are drawn there on first use.\n"
         "A source marked (fetch) needs its file: tolstoy data fetch NAME [--from PATH]"
     )
+    if own:
+        print(f"\n{_copies_table(own)}\ntolstoy data clean removes copies that are not in use")
     return 0
+
+
+def _copies_table(rows: list[dict[str, Any]]) -> str:
+    cells = [
+        (
+            row["of"] or row["name"],
+            _sizes_text(row) or "-",
+            f"{row['images']:,}",
+            size_text(row["bytes"]),
+            copies.MEANINGS[row["state"]],
+        )
+        for row in rows
+    ]
+    return table(("copy of", "factors", "images", "size", ""), cells)
+
+
+def _sizes_text(row: dict[str, Any]) -> str:
+    return " × ".join(str(factor["size"]) for factor in row["factors"])
+
+
+def _listed_copy(copy: copies.Copy) -> dict[str, Any]:
+    """A copy of the user's own pictures, like a data set; and of which files, and its state."""
+    names, sizes = copy.facts.get("names", []), copy.facts.get("sizes", [])
+    return {
+        "name": copy.key,
+        "factors": [{"name": name, "size": size} for name, size in zip(names, sizes, strict=True)],
+        "images": copy.facts.get("count", 0),
+        "sources": {"user": copy.state == "current"},
+        "bytes": copy.bytes,
+        "files": [file.name for file in copy.files],
+        "folder": str(copy.files[0].parent),
+        "of": copy.place,
+        "state": copy.state,
+    }
 
 
 def _listed(name: str, cache: Path) -> dict[str, Any]:
@@ -171,58 +208,71 @@ def check(*, data_dir: DataDir = None, json: Json = False) -> int:
 
 
 @data_app.command
+def clean(
+    *,
+    all_: Annotated[
+        bool,
+        Parameter(name="--all", help="also what is drawn or read again when it is needed"),
+    ] = False,
+    fetched: Annotated[bool, Parameter(help="also published files and their downloads")] = False,
+    dry_run: Annotated[bool, Parameter(help="only say what would be removed")] = False,
+    yes: Annotated[bool, Parameter(help="do not ask")] = False,
+    data_dir: DataDir = None,
+    json: Json = False,
+) -> int:
+    """Remove prepared files that no study needs: copies of own pictures whose files have changed or
+    are gone, look-alikes (drawn again in seconds), files of other versions, what killed processes
+    left. What a process uses stays.
+
+    Example: tolstoy data clean --dry-run
+    """
+    from flows.commands.data_clean import clean as clean_cache
+
+    cache = use_folder(data_dir)
+    return clean_cache(cache, everything=all_, fetched=fetched, dry_run=dry_run, yes=yes, json=json)
+
+
+@data_app.command
 def export(
-    name: Annotated[str, Parameter(help="a data set")],
+    name: Annotated[
+        str, Parameter(help="a data set; your own FOLDER or FILE; or SPEC.yaml:NAME, one of a spec")
+    ],
     /,
     *,
     rows: Annotated[
         Path | None,
         Parameter(help=".npy of whole numbers: factor values (n, factors), or places (n,)"),
     ] = None,
-    all_: Annotated[bool, Parameter(name="--all", help="the whole grid")] = False,
+    all_: Annotated[
+        bool, Parameter(name="--all", help="the whole grid, or all your pictures")
+    ] = False,
     out: Annotated[Path | None, Parameter(help=".npz to write: images (uint8), factors")] = None,
     sheet: Annotated[Path | None, Parameter(help=".png contact sheet to write")] = None,
     source: Annotated[str | None, Parameter(help="redrawn, official or look-alike")] = None,
+    factors: Annotated[str | None, Parameter(help="file of the factors of your own FILE")] = None,
+    skip_broken: Annotated[
+        bool, Parameter(help="leave out pictures of your FOLDER that cannot be read")
+    ] = False,
     seed: Annotated[int, Parameter(help="of what is random: noise, rows of a contact sheet")] = 0,
     data_dir: DataDir = None,
 ) -> int:
-    """Write images and factors to a file, or some images to a contact sheet.
+    """Write images and factors to a file, or some images to a contact sheet. Of your own pictures,
+    as they are cut and shrunk for models.
 
-    Example: tolstoy data export cars3d --sheet cars.png
+    Example: tolstoy data export cars3d --sheet cars.png; tolstoy data export FOLDER --sheet own.png
     """
-    cache = use_folder(data_dir)
-    chosen = _source(name, source, cache)
-    if not out and not sheet:
-        raise WrongInput("data export", "nothing to write", "--out FILE.npz or --sheet FILE.png")
-    if out and all_ == (rows is not None):
-        options = "--rows and --all" if all_ else "no rows"
-        raise WrongInput("data export --out", options, "--rows ROWS.npy or --all")
-    from tasks.export import contact_sheet, read_rows, write_images
-    from tasks.streams import stream
+    from flows.commands.data_export import ExportRequest
+    from flows.commands.data_export import export as export_images
 
-    with bar(name) as progress:
-        data_set = data.load(name, chosen, cache, lambda part: progress("preparing", part))
-        factors = read_rows(rows, data_set) if rows else None
-        if out:
-            draws = stream("export", name, seed)
-            count = write_images(
-                out, data_set, factors, draws, lambda part: progress("writing", part)
-            )
-            print(f"{out}: {count:,} images of {name} ({chosen})")
-    if sheet:
-        png = contact_sheet(data_set, factors, stream("sheet", name, seed))
-        with writing_new(sheet, "--sheet", [".png"]) as partial:
-            partial.write_bytes(png)
-        print(f"{sheet}: contact sheet of {name} ({chosen})")
-    return 0
-
-
-def _source(name: str, source: str | None, cache: Path) -> Any:
-    """The requested source, or the most faithful one that is available."""
-    sources = data.sources(name)
-    if source and source not in sources:
-        raise WrongInput("--source", source, one_of(sources, source))
-    for candidate in sources:
-        if candidate == source or (not source and data.is_available(name, candidate, cache)):
-            return candidate
-    raise WrongInput(f"data {name}", f"no file in {cache}", f"tolstoy data fetch {name} first")
+    request = ExportRequest(
+        what=name,
+        rows=rows,
+        everything=all_,
+        out=out,
+        sheet=sheet,
+        source=source,
+        factors=factors,
+        skip_broken=skip_broken,
+        seed=seed,
+    )
+    return export_images(request, use_folder(data_dir))

@@ -20,6 +20,7 @@ from shutil import disk_usage
 from typing import NamedTuple
 
 import data
+from data.own import copies
 from infra.drivers.claims import CLAIMS
 from infra.drivers.liveness import DRIVERS, DriverWatch, Life
 from infra.drivers.lock import BEAT_SECONDS
@@ -27,7 +28,7 @@ from infra.runtime import LOOPBACK_ONLY, cores, memory_bytes
 from infra.store import Store
 from infra.tables import TABLES
 from tasks.study.stored import STUDY_FILE, stored_study
-from tasks.words import size_text
+from tasks.words import plural, size_text
 
 LOCK = Path(__file__).parents[2] / "requirements.lock"
 WORKER_BYTES = 1.5e9  # a worker with torch and a data set, about
@@ -175,8 +176,13 @@ def nearest(folder: Path) -> Path:
 
 
 def data_sets(cache: Path) -> Finding:
-    sizes = {file: size_text((cache / file).stat().st_size) for file in data.prepared_files(cache)}
-    text = ", ".join(f"{file} ({size})" for file, size in sizes.items()) or "none yet"
+    files = [file for file in data.prepared_files(cache) if not copies.FILE.fullmatch(file)]
+    texts = [f"{file} ({size_text((cache / file).stat().st_size)})" for file in files]
+    if own := copies.find(cache):
+        size = size_text(sum(copy.bytes for copy in own))
+        text = plural(len(own), "copy of own pictures", "copies of own pictures")
+        texts.append(f"{text} ({size}; tolstoy data list)")
+    text = ", ".join(texts) or "none yet"
     to_fetch = [
         name
         for name in data.DATA_SETS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flows.commands.text import say, warn
+from tasks.study.data_choice import DataChoice
 from tasks.study.spec import Study
 from tasks.what_was_read import doubts_about, pictures_text
 
@@ -13,12 +14,22 @@ def lines_of_own_data(study: Study) -> list[str]:
 
 
 def say_what_was_read(study: Study) -> None:
-    for line in lines_of_own_data(study):
-        say(line)
-    warn_of_own_data(study)
+    for choice in study.data:
+        say_what_was_read_of(choice)
+
+
+def say_what_was_read_of(choice: DataChoice) -> None:
+    """Nothing of a known data set."""
+    if text := pictures_text(choice):
+        say(f"{choice.name}: {text}")
+        _warn_of(choice)
 
 
 def warn_of_own_data(study: Study) -> None:
     for choice in study.data:
-        for doubt in doubts_about(choice):
-            warn(f"{choice.name}: {doubt}")
+        _warn_of(choice)
+
+
+def _warn_of(choice: DataChoice) -> None:
+    for doubt in doubts_about(choice):
+        warn(f"{choice.name}: {doubt}")

@@ -110,7 +110,7 @@ def _own(row: OwnData, limits: Limits) -> dict[str, str | bool]:
     }
     if not paths:
         raise WrongInput("own_data", "neither folder nor images", "one of them")
-    more = {"name": row.name, "skip_broken": row.skip_broken}
+    more: dict[str, str | bool] = {"name": row.name, "skip_broken": row.skip_broken}
     return paths | {field: value for field, value in more.items() if value}
 
 

@@ -112,7 +112,7 @@ def _with_own_files(choice: DataChoice, progress: Progress | None) -> DataChoice
 
 def facts_of(table: OwnDataSet) -> ReadFacts:
     return ReadFacts(
-        pictures=table.pictures,
+        pictures=len(table.pixels),
         channels=table.channels,
         ignored=table.ignored,
         skipped=table.skipped,

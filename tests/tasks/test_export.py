@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 import tasks.export
+from data import own
 from data.base.protocol import Grid
+from data.own import OwnDataSet, OwnFiles
 from infra.errors import WrongInput
 from tasks.export import contact_sheet, read_rows, write_images
 
@@ -108,3 +110,39 @@ def test_a_sheet_shows_rows_or_random_images(levels, draws):
     assert sheet[10, 140].tolist() == [255] * 3, "the rest is blank"
     random = np.asarray(Image.open(io.BytesIO(contact_sheet(levels, None, draws))))
     assert random.shape == (6 * 66 - 2, 10 * 66 - 2, 3)
+
+
+@pytest.fixture
+def own_images(tmp_path) -> OwnDataSet:
+    """Seven grey pictures, each of the level of its number, with a factor and an angle."""
+    images = np.broadcast_to(np.arange(7, dtype=np.uint8)[:, None, None], (7, 64, 64))
+    table = np.column_stack([np.arange(7) % 2, np.arange(7) / 10])
+    kinds = ["discrete", "continuous"]
+    np.savez(tmp_path / "own.npz", images=images, factors=table, factor_kinds=kinds)
+    return own.load("mine", OwnFiles(str(tmp_path / "own.npz")), tmp_path / "cache")
+
+
+def test_own_pictures_are_exported_by_their_numbers(own_images, draws, tmp_path):
+    assert write_images(tmp_path / "all.npz", own_images, None, draws) == 7
+    with np.load(tmp_path / "all.npz") as exported:
+        assert exported["images"][:, 5, 6, 0].tolist() == list(range(7))
+        assert exported["factors"].tolist() == [[i % 2, i / 10] for i in range(7)]
+    np.save(tmp_path / "rows.npy", [6, 2, 2])
+    rows = read_rows(tmp_path / "rows.npy", own_images)
+    assert write_images(tmp_path / "some.npz", own_images, rows, draws) == 3
+    with np.load(tmp_path / "some.npz") as exported:
+        assert exported["images"][:, 5, 6, 0].tolist() == [6, 2, 2]
+    sheet = np.asarray(Image.open(io.BytesIO(contact_sheet(own_images, None, draws))))
+    assert sheet[10, 10::66].tolist() == [*range(7), 255, 255, 255], "each once, in their order"
+    for wrong, message in ((np.array([7]), "0 to 6"), (np.array([[0, 0]]), r"shape \(n,\)")):
+        np.save(tmp_path / "rows.npy", wrong)
+        with pytest.raises(WrongInput, match=message):
+            read_rows(tmp_path / "rows.npy", own_images)
+
+
+def test_exported_pictures_without_factors_can_be_used_again(draws, tmp_path):
+    np.save(tmp_path / "own.npy", np.zeros((2, 64, 64), np.uint8))
+    plain = own.load("mine", OwnFiles(str(tmp_path / "own.npy")), tmp_path / "cache")
+    write_images(tmp_path / "all.npz", plain, None, draws)
+    again = own.load("mine", OwnFiles(str(tmp_path / "all.npz")), tmp_path / "cache")
+    assert again.content == plain.content

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import io
 import json
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from data.official.published import Published, StepProgress
 from flows.cli import main
 from flows.commands.data import data_app
 from infra.errors import WrongInput
+from tasks import data_sets
 
 SCAN = (352, 448)
 
@@ -142,6 +145,9 @@ def test_noise_follows_the_seed(cache: Path, tmp_path: Path) -> None:
         (["export", "dsprites", "--out", "x.npz"], ["no rows", "--all"]),
         (["export", "cars3d", "--source", "redrawn", "--sheet", "x"], ["redrawn", "look-alike"]),
         (["export", "mpi3d_toy", "--sheet", "x.png"], ["mpi3d_toy", "fetch mpi3d_toy"]),
+        (["export", "nobody", "--sheet", "x.png"], ["nobody", "your own FOLDER, FILE, SPEC.yaml"]),
+        (["export", "dsprites", "--factors", "x.csv", "--sheet", "x.png"], ["factors", "FOLDER"]),
+        (["export", "cars3d", "--source", "official", "--sheet", "x.png"], ["fetch cars3d first"]),
         (["lst"], ["lst"]),
     ],
 )
@@ -158,3 +164,91 @@ def test_wrong_input_is_one_line_that_names_it(
     assert err.count("\n") == 1
     assert all(name in err for name in names), err
     assert not list(tmp_path.glob("x*"))
+
+
+@pytest.fixture
+def photos(tmp_path: Path) -> Path:
+    """A folder called like photographs are, and one broken picture."""
+    folder = tmp_path / "My Photos"
+    folder.mkdir()
+    for row in range(3):
+        Image.new("RGB", (90 + row, 70), (9 * row, 200, 30)).save(folder / f"{row}.png")
+    (folder / "notes.txt").write_text("no picture")
+    (folder / "half.png").write_bytes((folder / "0.png").read_bytes()[:60])
+    return folder
+
+
+def test_own_pictures_are_exported_as_models_get_them(
+    photos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sheets = [tmp_path / f"{number}.png" for number in range(3)]
+    place = ["--data-dir", str(tmp_path / "cache")]
+    assert main(["data", "export", str(photos), "--sheet", str(sheets[0]), *place]) == 2
+    assert "half.png, which cannot be read" in capsys.readouterr().err
+    assert not list((tmp_path / "cache").iterdir()), "a refused try leaves nothing"
+    by_folder = ["data", "export", str(photos), "--skip-broken", "--sheet", str(sheets[0])]
+    assert main([*by_folder, *place]) == 0
+    out, err = capsys.readouterr()
+    said = f"My-Photos: 3 pictures, 3 channels, of {photos} (1 file ignored, 1 broken picture left"
+    assert said in err and f"{sheets[0]}: contact sheet of My-Photos (user)" in out
+    sheet = np.asarray(Image.open(sheets[0]).convert("RGB"))
+    assert sheet[30, 30::66].tolist()[:4] == [[9 * r, 200, 30] for r in range(3)] + [[255] * 3]
+    spec = tmp_path / "study.yaml"
+    text = (
+        "name: n\nmethods: {beta_vae: [1]}\ndata:\n- dsprites\n- {folder: %s, skip_broken: true}\n"
+    )
+    spec.write_text(text % photos)
+    for number, what in ((1, f"{spec}:My-Photos"), (2, f"{spec}:nobody")):
+        code = main(["data", "export", what, "--sheet", str(sheets[number]), *place])
+        assert code == (0 if number == 1 else 2)
+    assert sheets[1].read_bytes() == sheets[0].read_bytes() and not sheets[2].exists()
+    assert "NAME is dsprites, My-Photos" in capsys.readouterr().err
+
+
+def test_copies_are_listed_and_cleaned(
+    photos: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (photos / "half.png").unlink()
+    place = ["--data-dir", str(tmp_path / "cache")]
+    sheet = ["data", "export", str(photos), "--sheet"]
+    assert main([*sheet, str(tmp_path / "a.png"), *place]) == 0
+    (photos / "0.png").unlink()
+    assert main([*sheet, str(tmp_path / "b.png"), *place]) == 0
+    capsys.readouterr()
+    assert main(["data", "list", *place]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if str(photos) in line]
+    assert sorted(line.split()[-2] for line in lines) == ["changed", "not"], lines
+    assert main(["data", "list", "--json", *place]) == 0
+    listed = json.loads(capsys.readouterr().out)[len(data.DATA_SETS) :]
+    assert {row["state"]: row["images"] for row in listed} == {"changed": 3, "current": 2}
+
+    data_sets.load.cache_clear()
+    data_sets._own.cache_clear()
+    gc.collect()
+    files = set((tmp_path / "cache").iterdir())
+    for more in (["--dry-run", "--yes"], []):  # there is nobody who could agree
+        assert main(["data", "clean", *more, *place]) == 0
+        out = capsys.readouterr().out
+        assert "37 kB" in out and "1 entry, 37 kB. Nothing was removed; --yes removes it." in out
+        assert set((tmp_path / "cache").iterdir()) == files
+    monkeypatch.setattr("flows.commands.data_clean.sys.stdin", Terminal("n\n"))
+    assert main(["data", "clean", *place]) == 0
+    assert set((tmp_path / "cache").iterdir()) == files
+    monkeypatch.setattr("flows.commands.data_clean.sys.stdin", Terminal("yes\n"))
+    assert main(["data", "clean", *place]) == 0
+    assert "Removed 37 kB from" in capsys.readouterr().out
+    left = {file.name for file in (tmp_path / "cache").iterdir()}
+    assert left == set(next(row["files"] for row in listed if row["state"] == "current"))
+    assert main(["data", "clean", "--all", "--yes", "--json", *place]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert row["removed"] and set(row["files"]) == left
+    assert main(["data", "clean", *place]) == 0
+    assert capsys.readouterr().out.startswith("Nothing to remove in ")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True

@@ -242,6 +242,11 @@ def test_prepared_data_sets_with_their_sizes(tmp_path: Path) -> None:
     needs = text.partition("need a file: ")[2]
     assert "mpi3d_real" in needs
     assert "dsprites" not in needs
+    for number in range(9):
+        (tmp_path / f"own-2-{number:032}.pixels").write_bytes(b"x" * 1000)
+    text = doctor.data_sets(tmp_path).text
+    assert "(2 MB), 9 copies of own pictures (9 kB; tolstoy data list); need" in text
+    assert "own-" not in text
 
 
 @pytest.mark.parametrize(

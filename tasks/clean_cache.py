@@ -1,0 +1,102 @@
+"""Prepared files that can be removed: no study needs them, or they can be made again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import data
+from data.base import cache as data_cache
+from data.own import copies
+
+
+@dataclass(frozen=True)
+class Removable:
+    """Files that go together, and what they are; a process that uses them has mapped the first."""
+
+    files: tuple[Path, ...]
+    what: str
+
+    @property
+    def bytes(self) -> int:
+        return sum(file.stat().st_size for file in self.files if file.exists())
+
+    def remove(self) -> bool:
+        """False if a process of this machine uses them."""
+        first, *others = self.files
+        return data_cache.remove_unused(first, others)
+
+
+def removable(cache: Path, everything: bool = False, fetched: bool = False) -> list[Removable]:
+    """What no study needs, and look-alikes, which are drawn again within seconds.
+
+    `everything`: also what is drawn again, or read again from the user's own files; `fetched`: also
+    published files, which were downloaded or given. Files of other names are not ours.
+    """
+    wanted = {"look-alike"} | ({"redrawn"} if everything else set())
+    wanted |= {"published"} if fetched else set()
+    return [
+        *_leftovers(cache),
+        *_own(cache, everything),
+        *_known(cache, wanted),
+        *(_downloads(cache) if fetched else ()),
+    ]
+
+
+def _leftovers(cache: Path) -> Iterator[Removable]:
+    names = "|".join([copies.FILE.pattern, *map(_any_number, _known_files())])
+    ours = re.compile(rf"({names})\.(lock|.+\.partial)")
+    for folder in (cache, cache / "downloads"):
+        for path in data_cache.leftovers(folder):
+            if ours.fullmatch(path.name):
+                yield Removable((path,), "left by a process that was ended")
+
+
+def _own(cache: Path, everything: bool) -> Iterator[Removable]:
+    for copy in copies.find(cache):
+        if everything or copy.state != "current":
+            files = sorted(copy.files, key=lambda file: file.suffix != ".pixels")
+            place = copy.place or "own pictures"
+            yield Removable(tuple(files), f"copy of {place}: {copies.MEANINGS[copy.state]}")
+
+
+def _known(cache: Path, wanted: set[str]) -> Iterator[Removable]:
+    """Files of known data sets that are wanted, and of other versions of them."""
+    for file, (kind, name) in _known_files().items():
+        what, removes_others = f"{kind} pictures of {name}", kind in wanted | {"redrawn"}
+        for path in sorted(cache.glob("*")):
+            if path.name == file and kind in wanted:
+                yield Removable((path,), what)
+            elif (
+                path.name != file and removes_others and re.fullmatch(_any_number(file), path.name)
+            ):
+                yield Removable((path,), f"{what}, of another version")
+
+
+def _known_files() -> dict[str, tuple[str, str]]:
+    """The kind of each file, and the first data set that reads it."""
+    files: dict[str, tuple[str, str]] = {}
+    for name in data.DATA_SETS:
+        published = data.published_files(name)
+        for source, file in data.files(name).items():
+            files.setdefault(file, ("published" if source in published else source, name))
+    return files
+
+
+def _any_number(file: str) -> str:
+    """The pattern of a file's name, of which the number is raised when the pictures change."""
+    stem, ending = re.split(r"-\d+(?=\.\w+$)", file)
+    return rf"{re.escape(stem)}-\d+{re.escape(ending)}"
+
+
+def _downloads(cache: Path) -> Iterator[Removable]:
+    """Of published files that were not prepared yet."""
+    for name in data.DATA_SETS:
+        for published in data.published_files(name).values():
+            for remote in published.files:
+                for ending in ("", ".partial"):
+                    path = cache / "downloads" / f"{remote.name}{ending}"
+                    if path.is_file():
+                        yield Removable((path,), f"download for {name}")
