@@ -27,14 +27,14 @@ def check_file(path: Path, endings: Sequence[str], accepted: str) -> None:
     if path.is_file():
         return
     if path.is_dir():
-        what = "but a folder"
+        what = " but a folder"
     elif path.is_symlink():
-        what = f"but a link to {path.readlink()}, where nothing is"
+        what = f" but a link to {printable(path.readlink())}, where nothing is"
     elif path.exists():
-        what = f"but a {'pipe' if stat.S_ISFIFO(path.stat().st_mode) else 'device or socket'}"
+        what = f" but a {'pipe' if stat.S_ISFIFO(path.stat().st_mode) else 'device or socket'}"
     else:
-        what = f"as there is no {printable(path.name)} in {printable(path.absolute().parent)}"
-    raise WrongInput(FIELD, f"{printable(path)}, which is no file, {what}", accepted)
+        what = f": there is no {printable(path.name)} in {printable(path.absolute().parent)}"
+    raise WrongInput(FIELD, f"{printable(path)}, which is no file{what}", accepted)
 
 
 @contextmanager

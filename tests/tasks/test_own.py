@@ -195,7 +195,7 @@ def test_no_code_in_a_file_is_run(tmp_path):
 
 @pytest.mark.parametrize("name", ["own.npz", "own.h5", "own.parquet"])
 def test_damaged_and_missing_files_are_named(name, tmp_path):
-    with pytest.raises(WrongInput, match=f"FILE.*as there is no {name} in {tmp_path}; accepted"):
+    with pytest.raises(WrongInput, match=f"FILE.*: there is no {name} in {tmp_path}; accepted"):
         read_codes(tmp_path / name)
     (tmp_path / name).write_bytes(b"neither one nor the other")
     with pytest.raises(WrongInput, match=name):
@@ -212,7 +212,7 @@ def test_what_is_no_file_is_named_and_not_opened(tmp_path):
         ("link.npz", "a link to gone.npz, where nothing is"),
     ):
         for read in (read_codes, read_models):
-            with pytest.raises(WrongInput, match=f"{name}, which is no file, but {what}; accepted"):
+            with pytest.raises(WrongInput, match=f"{name}, which is no file but {what}; accepted"):
                 read(tmp_path / name)
 
 
