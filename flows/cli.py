@@ -90,7 +90,7 @@ def run(
     study = read_study(spec, set_)
     return run_study(
         study,
-        store or f"studies/{study.name}",
+        f"studies/{study.name}" if store is None else store,
         workers=workers,
         ray=ray,
         retry=statuses,

@@ -21,6 +21,7 @@ from infra.errors import RUN_AGAIN, WrongInput
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ESTALE)
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)  # as on USB sticks
+LONGEST_NAME = 255  # bytes, in most file systems
 PROBE = ".probe"
 PROBE_CONTENT = os.urandom(1 << 16)  # random: some file systems compress, and store zeros for free
 ABANDONED_SECONDS = 3600  # no file takes an hour to write
@@ -55,6 +56,8 @@ class Files:
 
     def __init__(self, uri: str | Path) -> None:
         self.uri = str(uri)
+        if not self.uri.strip():
+            raise WrongInput("store", self.uri, "a folder or a URI")
         if "://" in self.uri:
             try:
                 fs, self.root = pafs.FileSystem.from_uri(self.uri)
@@ -67,6 +70,9 @@ class Files:
         else:
             self.fs, self.root = pafs.LocalFileSystem(), str(Path(self.uri).absolute())
             self.uri = self.root  # workers start in folders of their own
+            if any(len(os.fsencode(name)) > LONGEST_NAME for name in Path(self.root).parts):
+                accepted = f"names of at most {LONGEST_NAME} bytes"
+                raise WrongInput("store", str(uri), accepted)
             if Path(self.root).is_file():
                 raise WrongInput("store", f"{uri}, a file", "a folder, or a path where one can be")
         self.local = isinstance(self.fs, pafs.LocalFileSystem)

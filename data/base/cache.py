@@ -1,5 +1,6 @@
 """Where prepared data is on a machine, and how a file gets there whole or not at all."""
 
+import errno
 import fcntl
 import os
 import socket
@@ -57,6 +58,16 @@ def _remove_abandoned(target: Path) -> None:
     for partial in target.parent.glob(f"{target.name}.*.partial"):
         if _is_abandoned(partial):
             partial.unlink(missing_ok=True)
+
+
+def check_can_write(folder: Path) -> None:
+    """Raise if nothing can be prepared in this folder; nothing is written for it."""
+    with writing_to(folder):
+        place = next(place for place in (folder, *folder.parents) if place.exists())
+        if not place.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        if not os.access(place, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 @contextmanager

@@ -50,7 +50,7 @@ def plan(
 ) -> int:
     """Print cells, models, steps, what is done and left, and core-hours; nothing is written."""
     study = read_study(spec, overrides)
-    store = Store(store_uri or f"studies/{study.name}")
+    store = Store(f"studies/{study.name}" if store_uri is None else store_uri)
     print(plan_text(study, store, calibrate=calibrate, json=json))
     return 0
 

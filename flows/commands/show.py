@@ -31,7 +31,7 @@ def show_model(start: str, uri: str | None, out: str | None, gif: bool, json: bo
 
 def _find_model(start: str, uri: str | None) -> tuple[Store, dict[str, Any]]:
     """The store and the row of the one model whose id begins with `start`."""
-    stores = [Store(uri)] if uri else [Store(place) for place in _places()]
+    stores = [Store(uri)] if uri is not None else [Store(place) for place in _places()]
     matches = [
         (store, model_id)
         for store in stores

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import ValidationError
 
 from infra.errors import WrongInput, one_of
 from tasks.study.data_choice import DataChoice
+from tasks.study.plain_yaml import parse_yaml
 from tasks.study.spec import Study, with_metrics_section
 
 PRESETS = Path(__file__).parent / "presets"
@@ -21,21 +21,6 @@ YAML_TYPES = {  # by pydantic's types of errors
     "model_type": "a mapping",
     "string_type": "text",
 }
-
-
-class EachKeyOnce(yaml.SafeLoader):
-    """YAML without its habit of taking the last of equal keys."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        known = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.value != "<<":
-                if key.value in known:
-                    raise yaml.constructor.ConstructorError(
-                        problem=f"the key {key.value} twice", problem_mark=key.start_mark
-                    )
-                known.add(key.value)
-        return super().construct_mapping(node, deep)
 
 
 def preset_names() -> list[str]:
@@ -51,13 +36,10 @@ def read_study(spec: str, overrides: Sequence[str] = ()) -> Study:
         accepted = "a YAML file, or one of the presets " + one_of(preset_names(), spec)
         raise WrongInput("SPEC", spec, accepted)
     try:
-        raw = yaml.load(path.read_text(encoding="utf-8"), EachKeyOnce)
-    except (yaml.YAMLError, ValueError, RecursionError, OSError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"{spec}, line {mark.line + 1}" if mark else spec
-        problem = getattr(error, "problem", None) or getattr(error, "strerror", None)
-        problem = problem or ("not text" if isinstance(error, UnicodeDecodeError) else str(error))
-        raise WrongInput(where, problem, "readable YAML") from None
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise WrongInput(spec, getattr(error, "strerror", "not text"), "a YAML file") from None
+    raw = parse_yaml(text, spec)
     if not isinstance(raw, dict):
         raise WrongInput(spec, type(raw).__name__, "a mapping with name, data and methods")
     raw = with_metrics_section(raw)
@@ -77,10 +59,7 @@ def _set(raw: dict[str, Any], override: str) -> None:
     key, equals, text = override.partition("=")
     if not equals or not key:
         raise WrongInput("--set", override, "key=value, such as training.steps=1000")
-    try:
-        value = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError):
-        raise WrongInput(f"--set {key}", text, "a value as YAML has it") from None
+    value = parse_yaml(text, f"--set {key}", "a value as YAML has it")
     *folders, last = key.split(".")
     place = raw
     for folder in folders:

@@ -16,7 +16,12 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+LONGEST_NAME = 150  # file systems take 255 bytes, of which tables need the rest
+
+
 def file_name(field: str, name: str) -> str:
+    if len(name) > LONGEST_NAME:
+        raise WrongInput(field, name, f"at most {LONGEST_NAME} characters")
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
         raise WrongInput(field, name, "letters, digits, '.', '_' and '-'")
     return name

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import data
-from data.base.cache import folder
+from data.base.cache import check_can_write, folder
 from data.base.pixels import Progress
 from infra.errors import WrongInput
 from tasks.study.data_choice import DataChoice, ReadFacts
@@ -64,8 +64,9 @@ def with_sources(
 def _all_of(lacking: Mapping[str, WrongInput]) -> WrongInput:
     """One error for all data sets that are missing; what is accepted is said once where it is the
     same."""
-    if len(lacking) == 1:
-        return next(iter(lacking.values()))
+    first = next(iter(lacking.values()))
+    if {str(error) for error in lacking.values()} == {str(first)}:
+        return first
     names_by_way: dict[str, list[str]] = {}
     for name, error in lacking.items():
         names_by_way.setdefault(error.accepted.replace(name, "NAME"), []).append(name)
@@ -87,6 +88,8 @@ def with_source(
     wanted = [choice.source] if choice.source else [one for one in accepted if one in known]
     for source in wanted:
         if data.is_available(choice.name, source, folder()):
+            if not (folder() / data.files(choice.name)[source]).exists():
+                check_can_write(folder())
             content = data.content(choice.name, source, folder())
             return _checked(choice, source=source, content=content)
     found = f"no {' or '.join(wanted)} pictures" if wanted else f"sources {', '.join(accepted)}"

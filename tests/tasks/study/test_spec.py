@@ -369,6 +369,16 @@ def test_a_run_names_all_that_is_missing(empty_data: Path) -> None:
     assert message.endswith("; for mpi3d_toy: 'tolstoy data fetch NAME'")
 
 
+def test_a_cache_in_which_nothing_can_be_drawn_is_refused_before_a_run(empty_data: Path) -> None:
+    study = parse_study({**TINY, "data": ["dsprites"]})
+    empty_data.touch()
+    with pytest.raises(WrongInput, match=r"TOLSTOY_DATA .*: found .*/data: Not a directory; acc"):
+        with_sources(study)
+    empty_data.unlink()
+    with_sources(study)
+    assert not empty_data.exists(), "asking writes nothing"
+
+
 def test_a_plan_names_what_is_missing(empty_data: Path) -> None:
     missing: list[WrongInput] = []
     study = with_sources(
