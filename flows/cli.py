@@ -12,7 +12,7 @@ from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 from flows.commands.data import DataDir, Json, data_app, use_folder
 from flows.commands.text import spell_out
 from infra.errors import WrongInput, one_of
-from infra.runtime import quieten
+from infra.runtime import check_workers, quieten
 
 Spec = Annotated[str, Parameter(help="a preset's name, or a YAML file")]
 Overrides = Annotated[
@@ -81,8 +81,7 @@ def run(
     from tasks.study.model import CAN_RETRY
     from tasks.study.reading import read_study
 
-    if workers is not None and workers < 1:
-        raise WrongInput("--workers", workers, "a number from 1")
+    check_workers(workers)
     statuses = {status for status in retry.split(",") if status}
     for status in statuses - set(CAN_RETRY):
         raise WrongInput("--retry", status, one_of(CAN_RETRY, status))

@@ -8,6 +8,8 @@ import resource
 from contextlib import suppress
 from pathlib import Path
 
+from infra.errors import WrongInput
+
 # No usage data is sent, and a server that answers again within a minute is waited for. A user's own
 # setting has precedence.
 DEFAULTS = {
@@ -72,10 +74,21 @@ def quieten() -> None:
             os.environ.setdefault(name, value)
 
 
+MOST_PER_CORE = 16  # workers: each is a process, and more than cores make nothing quicker
+
+
 def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def check_workers(count: int | None) -> None:
+    """Raise unless this machine may have so many workers; none means one for each core."""
+    most = MOST_PER_CORE * cores()
+    if count is not None and not 1 <= count <= most:
+        accepted = f"a number from 1 to {most}, {MOST_PER_CORE} for each of the {cores()} cores"
+        raise WrongInput("--workers", count, accepted)
 
 
 def memory_bytes() -> float:

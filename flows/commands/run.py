@@ -18,6 +18,7 @@ from flows.commands.text import fitting, preparing, say, table
 from flows.open_study import OpenStudy, open_study
 from infra.errors import RUN_AGAIN
 from infra.ray_cluster import cluster_machines
+from infra.runtime import cores
 from infra.store import Store
 from infra.workers import Stopped
 from tasks.report.published import SIX
@@ -50,8 +51,8 @@ def run_study(
     with _sigterm_as_ctrl_c(), opening as opened:
         study, store, states = opened.study, opened.store, opened.states
         say_what_was_read(study)
-        if opened.retried:
-            say(f"{opened.retried} models will be tried again.")
+        for line in _effects(opened, workers, ray, retry or set(), join):
+            say(line)
         if opened.finished:
             say(f"{study.name}: nothing to train, score or compare; {store} has all of it.")
             return _end(study, store, states, (), renewed_report(study, store), json)
@@ -68,6 +69,23 @@ def run_study(
             return _interrupted(survey(study, store, cells))
         report = result.report or renewed_report(study, store)
         return _end(study, store, survey(study, store, cells), result.troubles, report, json)
+
+
+def _effects(
+    opened: OpenStudy, workers: int | None, ray: str | None, retry: set[str], join: bool
+) -> Iterator[str]:
+    """What options did that is not seen elsewhere, above all if it is nothing."""
+    if retry and opened.retried:
+        yield f"{opened.retried} models will be tried again."
+    elif retry:
+        statuses = " or ".join(sorted(retry))
+        yield f"--retry changes nothing: no model of {opened.store} is {statuses}."
+    if join and (opened.lock is None or opened.lock.alone):
+        yield f"--join changes nothing: no other run works on {opened.store}."
+    if workers and ray:
+        yield "--workers changes nothing with --ray: a cluster uses all of its cores."
+    elif workers and workers > cores():
+        yield f"--workers {workers} is more than the {cores()} cores here, so nothing gets quicker."
 
 
 @contextmanager

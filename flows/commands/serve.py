@@ -23,6 +23,7 @@ from infra.object_store import without_key
 from infra.prefect_server import api_of, check_free, dashboard, is_loopback
 from infra.ray_cluster import cluster_machines
 from infra.report_server import ReportServer, serving
+from infra.runtime import check_workers
 from infra.server_lock import database_file, only_server
 from tasks.study.reading import preset_names
 
@@ -61,8 +62,7 @@ class ServeOptions:
             raise WrongInput("--port", self.port, "a port from 1 to 65534")
         if self.preset not in preset_names():
             raise WrongInput("--preset", self.preset, one_of(preset_names(), self.preset))
-        if self.limits.workers is not None and self.limits.workers < 1:
-            raise WrongInput("--workers", self.limits.workers, "a number from 1")
+        check_workers(self.limits.workers)
         if self.limits.allow_data and not Path(self.limits.allow_data).is_dir():
             raise WrongInput("--allow-data", self.limits.allow_data, "a folder")
         if self.reports is not None and not self.reports.startswith(("http://", "https://")):

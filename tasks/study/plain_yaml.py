@@ -56,7 +56,7 @@ def parse_yaml(text: str, field: str, accepted: str = "") -> Any:
     try:
         return yaml.load(text, PlainLoader)
     except (AttributeError, KeyError, TypeError):  # PyYAML's, such as at `!!bool x`
-        place, found, usual = field, "a value that does not fit its tag (!!)", "a value without tags"
+        place, found, usual = field, "a value that does not fit its tag (!!)", READABLE
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{field}, line {mark.line + 1}" if mark and not accepted else field

@@ -21,6 +21,7 @@ from flows.commands import run
 from flows.open_study import OpenStudy
 from flows.study import RunResult
 from infra.errors import RUN_AGAIN, WrongInput
+from infra.runtime import cores
 from infra.store import Store
 from infra.workers import Stopped
 from tasks.study.spec import Study
@@ -154,6 +155,39 @@ def test_a_disk_that_is_full_at_the_start_is_reported_in_one_line(
     lines = capsys.readouterr().err.splitlines()
     assert lines[-1].startswith("tolstoy: store: found") and "No space left" in lines[-1]
     assert "Traceback" not in "".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"retry": {"failed"}}, "--retry changes nothing: no model of "),
+        ({"join": True}, "--join changes nothing: no other run works on "),
+        ({"workers": cores() + 1}, f"--workers {cores() + 1} is more than the {cores()} cores"),
+    ],
+)
+def test_an_option_without_an_effect_says_so(
+    options: dict[str, Any],
+    line: str,
+    tmp_path: Path,
+    with_flow: Callable[[Flow], None],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    study, store = made_up(tmp_path / "store")
+    with_flow(lambda *_: None)
+    run.run_study(study, store.uri)
+    assert "changes nothing" not in capsys.readouterr().err
+    run.run_study(study, store.uri, **options)
+    assert capsys.readouterr().err.count(line) == 1
+
+
+def test_workers_of_a_cluster_are_not_counted_here(
+    tmp_path: Path, with_flow: Callable[[Flow], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    study, store = made_up(tmp_path / "store")
+    with_flow(lambda *_: None)
+    with ray_head([{"CPU": 1.0}]) as address:
+        run.run_study(study, store.uri, workers=1, ray=address)
+    assert "--workers changes nothing with --ray" in capsys.readouterr().err
 
 
 def test_a_cluster_that_refuses_the_token_is_one_line_and_nothing_is_written(
