@@ -13,7 +13,7 @@ from markupsafe import Markup
 from tasks.report.figures.axes import Limits
 from tasks.report.figures.colours import Style
 
-WIDTH, HEIGHT, EDGE = 66, 12, 3
+WIDTH, HEIGHT, EDGE = 42, 12, 3
 POINTS = 12  # up to here every model is a point, above a box
 SHAPES = {  # of matplotlib's markers, in a square of 12
     "o": "M6 1.5a4.5 4.5 0 1 0 .01 0z",

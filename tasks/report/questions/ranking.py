@@ -108,13 +108,13 @@ def _table(ranking: Ranking, results: Results, opened: bool) -> Table:
     first, *others = (Heading(column.title, numeric=True) for column in ranking.columns)
     headings = (
         Heading("Place", numeric=True),
+        Heading("model_id", style="pin"),
         Heading("Method"),
         Heading("Strength"),
         Heading("Seed", numeric=True),
         first,
         Heading("Informative latents", numeric=True),
         *others,
-        Heading("model_id"),
     )
     return Table(
         headings,
@@ -141,12 +141,12 @@ def _rows(ranking: Ranking, results: Results) -> Iterator[Row]:
         yield Row(
             (
                 Cell(str(model.place), model.place),
+                Cell(Markup("<code>{}</code>").format(model.model_id), model.model_id, style="pin"),
                 Cell(method_label(model.method, results.styles), model.method, style="who"),
                 Cell(strength, model.strength),
                 Cell(str(model.seed), model.seed),
                 Cell(Markup("<b>{}</b>").format(number(udr)), udr),
                 Cell(latents, model.informative),
                 *(Cell(number(score), score) for score in scores),
-                Cell(Markup("<code>{}</code>").format(model.model_id), model.model_id),
             )
         )

@@ -39,6 +39,7 @@ from tasks.words import (
 
 QUESTION = Question("Scores per cell", menu="Scores")
 FEW_ROWS = 6  # need no filters
+FITTING = 9  # columns of scores, in a window of 1280 pixels
 MARKED = Markup('<span class="marked">marked</span>')
 
 
@@ -183,6 +184,9 @@ def _sentences(results: Results, rows: Sequence[CellRow]) -> list[Sentence]:
     if any(column.more_is_better for column in results.columns):
         about = Markup("{} The best median of each data set is {}.").format(about, MARKED)
     sentences.append(Sentence(about))
+    if len(results.columns) > FITTING:
+        wide = "The table is wider than the page: scroll it sideways. UDR is at its right end."
+        sentences.append(Sentence(wide, "note"))
     for column in results.rankings:
         if column.pool in POOL_MEANINGS:
             sentences.append(Sentence(f"{column.title}: {POOL_MEANINGS[column.pool]}.", "note"))
