@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 QUESTIONS = (
     "run",
     "failures",
+    "best",
     "scores",
     "distributions",
     "factors",

@@ -89,7 +89,10 @@ def answer(results: Results) -> Answer:
         return missing("There is no ranking to judge.")
     rows = quality(results.models, results.columns)
     if not any(metric.direction for metric in results.metrics):
-        return missing("There are no scores from labels to judge the ranking by.")
+        return missing(
+            "No score of this study says which model is better, so there is nothing to judge the "
+            "ranking by. Look at the pictures of the best and the worst model."
+        )
     why_not = why_not_comparable(results.study, results.models)
     about = (
         "As in Duan et al. 2020: Spearman's rank correlation of UDR with each score over the "

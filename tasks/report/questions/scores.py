@@ -182,7 +182,8 @@ def _sentences(results: Results, rows: Sequence[CellRow]) -> list[Sentence]:
         "lowest and the highest below it. Click a heading to sort by it."
     )
     if any(column.more_is_better for column in results.columns):
-        about = Markup("{} The best median of each data set is {}.").format(about, MARKED)
+        text = "{} The best median of each data set, over all methods, is {}."
+        about = Markup(text).format(about, MARKED)
     sentences.append(Sentence(about))
     if len(results.columns) > FITTING:
         wide = "The table is wider than the page: scroll it sideways. UDR is at its right end."

@@ -27,7 +27,9 @@ from tasks.report.results import Column, Results, signed_so_more_is_better
 from tasks.report.spearman import ENOUGH
 from tasks.words import MISSING, plural, strength_text, symbol
 
-QUESTION = Question("Which strength?", section="quality", papers=(("duan-2020", "Figure 2"),))
+QUESTION = Question(
+    "Do the scores choose UDR's strength?", section="quality", papers=(("duan-2020", "Figure 2"),)
+)
 MOST_OPEN_ROWS = 20
 
 

@@ -1,4 +1,4 @@
-"""Does the ranking without labels agree with the scores that need labels?"""
+"""Does the ranking without labels agree with the scores?"""
 
 from __future__ import annotations
 
@@ -59,12 +59,22 @@ def answer(results: Results) -> Answer:
         points = "Each marker is a cell, at its medians, with the middle half of its models across "
         points += "and up"
     about = (
-        "Does the ranking without labels agree with the scores that need labels? "
-        f"{points}; UDR here is “{udr.title}”. A title gives Spearman's rank correlation over all "
-        f"models in its panel. With fewer than {ENOUGH} models there is none worth printing."
+        f"{_asked(results.metrics)} {points}; UDR here is “{udr.title}”. A title gives "
+        "Spearman's rank correlation over all models in its panel. "
+        f"With fewer than {ENOUGH} models there is none worth printing."
     )
     legend = method_legend(results.styles, "larger marker: greater strength")
     return Answer((Sentence(about), Figures(scatters(results, udr), legend), _table(results)))
+
+
+def _asked(metrics: Sequence[Column]) -> str:
+    """What the figures answer: scores without labels are no judges of a ranking."""
+    without = [metric.title for metric in metrics if metric.kind == "unsupervised"]
+    if len(without) == len(metrics):
+        return "How does the ranking relate to scores that, like itself, need no labels?"
+    question = "Does the ranking without labels agree with the scores that need labels?"
+    needs = "needs" if len(without) == 1 else "need"
+    return f"{question} {', '.join(without)} {needs} no labels." if without else question
 
 
 def scatters(results: Results, udr: Column) -> tuple[FigureGroup, ...]:

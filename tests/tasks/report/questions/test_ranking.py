@@ -107,7 +107,7 @@ def test_models_without_labels_are_ranked_and_shown(make_store: MakeStore) -> No
     blank_column(store, "scores", "value", None)
     blank_column(store, "scores", "reason", "the pictures have no factors")
     page = checked(write_report(store, grid.study()))
-    assert "There are no scores from labels to judge the ranking by." in page.text
+    assert "No score of this study says which model is better" in page.text
     assert "Uninformative latents" in page.text
     wide = wide_of(store, grid).sort_values("udr lasso method", ascending=False)
     text = section(page.html, "ranking")

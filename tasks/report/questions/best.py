@@ -1,0 +1,195 @@
+"""Which strength and which model are best, without labels?
+
+Duan et al. 2020, section 4: strengths are compared within their cells, models within their method.
+The interval of a median is of order statistics, exact for independent numbers. The UDRs of a cell
+share comparisons, so it is a guide.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
+
+from tasks.best import best_first
+from tasks.report.frames import DATA_SET, groups
+from tasks.report.labels import data_label, method_label
+from tasks.report.questions import Answer, Question, Sentence, missing
+from tasks.report.questions.strengths import choosing
+from tasks.report.results import Column, Results
+from tasks.words import number, plural, strength_text, symbol
+
+QUESTION = Question(
+    "Which strength, which model?", menu="Which is best?", papers=(("duan-2020", "section 4"),)
+)
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Median:
+    """The median UDR of a strength and its interval; `exact` where that has the confidence, else it
+    is from the lowest to the highest."""
+
+    strength: float
+    models: int
+    median: float
+    low: float
+    high: float
+    exact: bool
+
+
+@dataclass(frozen=True)
+class BestModel:
+    model_id: str
+    strength: float
+    seed: int
+    udr: float
+    informative: int | None
+
+
+@dataclass(frozen=True)
+class BestOfMethod:
+    """The strengths of a method on a data set, best first, and its best model."""
+
+    data: str
+    source: str
+    method: str
+    strengths: tuple[Median, ...]
+    model: BestModel | None
+
+
+def answer(results: Results) -> Answer:
+    by = choosing(results.columns, results.models)
+    if by is None or results.udr is None:
+        return missing("No answer yet: it needs UDR, and so two models that can be compared.")
+    every = best_of_methods(results.models, by, results.udr)
+    about = Markup(
+        "By UDR, which needs no labels: the strength with the highest median over seeds by “{}”, "
+        "and the model with the highest value by “{}”. See what a model has learned with "
+        "<code>tolstoy show ID --gif</code> before you trust it."
+    ).format(by.title, results.udr.title)
+    sentences = [Sentence(about), *(Sentence(_text(row, results), "finding") for row in every)]
+    if any(len(row.strengths) > 1 for row in every):
+        sentences.append(Sentence(_about_intervals(every), "note"))
+    if results.models["method"].nunique() > 1:
+        sentences += _among_methods(results)
+    return Answer(tuple(sentences))
+
+
+def _among_methods(results: Results) -> list[Sentence]:
+    """The best model of each data set, if models of all methods were compared."""
+    rankings = (c for c in results.rankings if c.pool == "data")
+    ranking = next((c for c in rankings if results.models[c.id].notna().any()), None)
+    if ranking is None:
+        text = (
+            "Models of different methods were not compared with each other. To choose among "
+            "methods, add the pool data (udr.pools)."
+        )
+        return [Sentence(text, "note")]
+    sentences = []
+    for (data, source), rows in groups(results.models.dropna(subset=[ranking.id]), DATA_SET):
+        row = best_first(rows.to_dict("records"), ranking.id)[0]
+        text = Markup("{}, all methods: the best model by “{}” is <code>{}</code> ({}): UDR {}.")
+        who = method_label(row["method"], results.styles, row["strength"])
+        label = data_label(data, source)
+        text = text.format(label, ranking.title, row["model_id"], who, number(row[ranking.id]))
+        sentences.append(Sentence(text, "finding"))
+    return sentences
+
+
+def best_of_methods(models: pd.DataFrame, by: Column, udr: Column) -> list[BestOfMethod]:
+    """Per data set and method that has any UDR: strengths by one ranking, the model by another."""
+    every = []
+    for (data, source, method), rows in groups(models, [*DATA_SET, "method"]):
+        medians = [
+            median_of(float(strength), of_strength[by.id])
+            for (strength,), of_strength in groups(rows.dropna(subset=[by.id]), ["strength"])
+        ]
+        medians.sort(key=lambda one: (-one.median, one.strength))
+        ranked = best_first(rows.dropna(subset=[udr.id]).to_dict("records"), udr.id)
+        if medians or ranked:
+            model = _model(ranked[0], udr) if ranked else None
+            every.append(BestOfMethod(data, source, method, tuple(medians), model))
+    return every
+
+
+def _model(row: dict[str, object], udr: Column) -> BestModel:
+    informative = row["informative"]
+    return BestModel(
+        model_id=str(row["model_id"]),
+        strength=float(str(row["strength"])),
+        seed=int(str(row["seed"])),
+        udr=float(str(row[udr.id])),
+        informative=None if pd.isna(informative) else int(float(str(informative))),
+    )
+
+
+def median_of(strength: float, values: pd.Series[float]) -> Median:
+    """The k-th lowest and highest value enclose the median of the distribution with a probability
+    of 1 - 2 P(fewer than k of n are below it)."""
+    ordered = np.sort(values.to_numpy(dtype=float)).tolist()
+    n, k, below = len(ordered), 0, 0.0
+    while 2 * (below + math.comb(n, k) / 2**n) <= 1 - CONFIDENCE:
+        below += math.comb(n, k) / 2**n
+        k += 1
+    place = max(k, 1) - 1
+    return Median(
+        strength, n, float(np.median(ordered)), ordered[place], ordered[n - 1 - place], k > 0
+    )
+
+
+def _text(row: BestOfMethod, results: Results) -> Markup:
+    """Of a method: its best strength, and its best model."""
+    who = method_label(row.method, results.styles)
+    what = Markup("{}, {}: {}").format(data_label(row.data, row.source), who, _strength_text(row))
+    return what if row.model is None else what + Markup(" ") + _model_text(row, row.model)
+
+
+def _strength_text(row: BestOfMethod) -> str:
+    if not row.strengths:
+        return "no strength has two models to compare."
+    best, *others = row.strengths
+    if not others:
+        return f"{_equation(row, best)} is the only strength with UDR."
+    second = others[0]
+    if best.median == second.median:
+        return f"no choice, as several strengths have the highest median, {number(best.median)}."
+    overlap = "; the intervals overlap" if second.high >= best.low else ""
+    text = Markup("choose <b>{}</b>, with a median UDR of {}; the next, {}, has {}{}.")
+    both = (_equation(row, best), _median_text(best), _equation(row, second), _median_text(second))
+    return text.format(*both, overlap)
+
+
+def _equation(row: BestOfMethod, of: Median | BestModel) -> str:
+    return f"{symbol(row.method)}\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{strength_text(of.strength)}"
+
+
+def _median_text(of: Median) -> str:
+    return f"{number(of.median)} ({number(of.low)} to {number(of.high)})"
+
+
+def _model_text(row: BestOfMethod, model: BestModel) -> Markup:
+    latents = model.informative
+    also = "" if latents is None else f", {plural(latents, 'informative latent')}"
+    text = Markup("The best model is <code>{}</code> ({}, seed {}): UDR {}{}.")
+    return text.format(model.model_id, _equation(row, model), model.seed, number(model.udr), also)
+
+
+def _about_intervals(every: Sequence[BestOfMethod]) -> str:
+    medians = [median for row in every for median in row.strengths]
+    interval = f"{100 * CONFIDENCE:.0f}% interval of the median"
+    extremes = "the lowest and the highest value"
+    if all(median.exact for median in medians):
+        brackets = f"the {interval}"
+    elif any(median.exact for median in medians):
+        brackets = f"the {interval}, or {extremes} of fewer than six models"
+    else:
+        brackets = f"{extremes}, as fewer than six models give no {interval}"
+    return (
+        f"In brackets: {brackets}. The models of a ranking share comparisons, so that intervals "
+        "are a guide; where two overlap, more seeds may change the choice."
+    )
