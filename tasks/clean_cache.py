@@ -56,7 +56,8 @@ def _leftovers(cache: Path) -> Iterator[Removable]:
 
 def _own(cache: Path, everything: bool) -> Iterator[Removable]:
     for copy in copies.find(cache):
-        if everything or copy.state != "current":
+        being_written = data_cache.is_locked(cache / f"{copy.key}.facts.lock")
+        if not being_written and (everything or copy.state != "current"):
             files = sorted(copy.files, key=lambda file: file.suffix != ".pixels")
             place = copy.place or "own pictures"
             yield Removable(tuple(files), f"copy of {place}: {copies.MEANINGS[copy.state]}")

@@ -117,25 +117,27 @@ def hold(file: IO[Any]) -> None:
 
 
 def remove_unused(path: Path, others: Iterable[Path] = ()) -> bool:
-    """Remove a file, and others that are of no use without it; False if a process of this machine
-    uses it."""
-    with writing_to(path.parent), suppress(FileNotFoundError), path.open("rb") as file:
-        try:
+    """Remove a file, and others that are of no use without it. False if a process uses it, if that
+    cannot be known, or if it is another user's."""
+    try:
+        with path.open("r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        for each in (*others, path):
-            each.unlink(missing_ok=True)
+            for each in (*others, path):
+                each.unlink(missing_ok=True)
+    except FileNotFoundError:
+        pass  # another process has removed it
+    except OSError:
+        return False
     return True
 
 
 def leftovers(folder: Path) -> list[Path]:
     """Locks and half-written files of processes that were killed."""
-    locks = [path for path in folder.glob("*.lock") if not _is_locked(path)]
+    locks = [path for path in folder.glob("*.lock") if not is_locked(path)]
     partial = [
         path
         for path in folder.glob("*.partial")
-        if not _is_locked(_lock_of(path)) and (_is_of_this_host(path) or _is_abandoned(path))
+        if not is_locked(_lock_of(path)) and (_is_of_this_host(path) or _is_abandoned(path))
     ]
     return sorted([*locks, *partial])
 
@@ -151,10 +153,14 @@ def _is_of_this_host(partial: Path) -> bool:
 
 
 def _is_abandoned(partial: Path) -> bool:
-    return time.time() - partial.stat().st_mtime > ABANDONED_SECONDS
+    try:
+        return time.time() - partial.stat().st_mtime > ABANDONED_SECONDS
+    except FileNotFoundError:  # it got its name just now
+        return False
 
 
-def _is_locked(path: Path) -> bool:
+def is_locked(path: Path) -> bool:
+    """Whether a process is inside `locked(path)`."""
     with suppress(FileNotFoundError), path.open("rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -39,7 +39,14 @@ def clean(
         freed = sum(row["bytes"] for row in rows if row["removed"])
         stay = sum(not row["removed"] for row in rows)
         text = f"\nRemoved {size_text(freed)} from {cache}."
-        print(text + (f" {plural(stay, 'entry', 'entries')} in use stayed." if stay else ""))
+        print(
+            text
+            + (
+                f" {plural(stay, 'entry', 'entries')} stayed, in use or of another user."
+                if stay
+                else ""
+            )
+        )
     return 0
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from data import dsprites, own
+from data.base import cache as data_cache
 from data.base import pixels
 from data.own import OwnFiles, copies
 from tasks.clean_cache import removable
@@ -75,6 +76,14 @@ def test_what_is_in_use_stays(cache: Path, tmp_path: Path) -> None:
     assert mapped.tolist() == [[0] * 9]
     assert np.array_equal(loaded.pixels, samples.pictures().transpose(0, 3, 1, 2))
     assert len(copies.find(cache)[0].files) == 4
+
+
+def test_what_is_being_written_stays(cache: Path) -> None:
+    half = f"{copies.START}{'1' * 32}"
+    (cache / f"{half}.pixels").write_bytes(bytes(9))
+    assert f"{half}.pixels" in names(cache)
+    with data_cache.locked(cache / f"{half}.facts.lock"):
+        assert not {file for file in names(cache) if file.startswith(half)}
 
 
 def test_an_empty_cache(tmp_path: Path) -> None:
