@@ -109,13 +109,15 @@ async def take_runs(who: str, schedules: Any, when_ready: Callable[[], None]) ->
 
 async def _name_runs(flows: Mapping[UUID, Flow[..., Any]]) -> None:
     """Name runs again and again, while this server runs."""
-    async with get_client() as client:
-        while True:
-            try:
-                await name_waiting_runs(client, flows)
-            except Exception as error:  # an answer is missing; they are named a little later
-                logging.getLogger(__name__).debug("runs are not named: %s", error)
-            await asyncio.sleep(POLL_SECONDS)
+    while True:
+        try:
+            async with get_client() as client:
+                while True:
+                    await name_waiting_runs(client, flows)
+                    await asyncio.sleep(POLL_SECONDS)
+        except Exception as error:  # an answer is missing; they are named a little later
+            logging.getLogger(__name__).debug("runs are not named: %s", error)
+        await asyncio.sleep(POLL_SECONDS)
 
 
 async def name_waiting_runs(client: Any, flows: Mapping[UUID, Flow[..., Any]]) -> None:
