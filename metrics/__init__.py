@@ -1,13 +1,16 @@
 """Scores of a representation: functions of arrays, one file per metric.
 
 Adding a metric is one file, metrics/NAME.py with NEEDS and evaluate(), and one line in METRICS. A
-similarity likewise: metrics/udr/NAME.py and one line in SIMILARITIES.
+similarity likewise: metrics/udr/NAME.py and one line in SIMILARITIES. Another package adds a metric
+by an entry point (CONTRIBUTING.md, "In a package of your own").
 
 This module imports nothing heavy, so that a command line may list the metrics without waiting for
 numpy.
 """
 
+import warnings
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from math import inf
 from typing import Literal
 
@@ -99,3 +102,27 @@ SIMILARITIES: dict[str, Similarity] = {
     "lasso_cv": Similarity("lasso_cv", "duan-2020"),
     "spearman": Similarity("spearman", "duan-2020"),
 }
+
+
+BUILT_IN = tuple(METRICS)
+MODULES = {name: f"metrics.{name}" for name in METRICS}
+PLUG_INS = "tolstoy.metrics"  # group of entry points: a metric's name, and a module with METRIC
+
+
+def _add_plug_ins() -> None:
+    """Add the metrics of other packages. One that cannot be used is left out, with a warning."""
+    for point in entry_points(group=PLUG_INS):
+        try:
+            facts = point.load().METRIC
+            if point.name in METRICS:
+                raise ValueError("there is a metric of this name")
+            if not isinstance(facts, Metric):
+                raise TypeError("its METRIC is no metrics.Metric")
+        except Exception as error:
+            text = f"metric {point.name} ({point.value}) is left out: {error!r}"
+            warnings.warn(text, stacklevel=2)
+        else:
+            METRICS[point.name], MODULES[point.name] = facts, point.module
+
+
+_add_plug_ins()

@@ -10,7 +10,7 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from metrics import METRICS
+from metrics import METRICS, MODULES
 from metrics.base.arrays import BadArray
 from metrics.base.inputs import Inputs, Score
 
@@ -32,7 +32,7 @@ def metric(name: str) -> Metric:
     """The module of a metric."""
     if name not in METRICS:
         raise BadArray("metric", repr(name), ", ".join(METRICS))
-    return cast(Metric, import_module(f"metrics.{name}"))
+    return cast(Metric, import_module(MODULES[name]))
 
 
 def needs(names: Iterable[str]) -> frozenset[str]:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 
-from metrics import METRICS, Better
+from metrics import BUILT_IN, METRICS, Better
 from metrics.evaluate import metric
 from tasks.citations import PAPERS
 from tasks.words import BETTER
@@ -139,7 +139,7 @@ def _item(text: str) -> str:
 
 def page() -> str:
     """docs/metrics.md."""
-    every = [explain(name) for name in METRICS]
+    every = [explain(name) for name in BUILT_IN]
     rows = [
         f"| [{of.name}](#{of.name}) | {of.title} | {of.family} | {of.property.split(' (')[0]} | "
         f"{of.range} | {of.better} |"

@@ -1,7 +1,7 @@
 """Adding to a copy of the tree is one file and one line of a table, as CONTRIBUTING.md says.
 
 A seventh method, a metric, a similarity, a data set and a question are added, a wheel is built from
-that copy, and every command that names them is run from the wheel.
+that copy, and every command that names them is run from the wheel. Another package adds a metric.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.plug_in import install_plug_in
 from tests.tree import TINY, changes, python_in, tolstoy_in
 
 STUDY = [
     *TINY,
     "data=[squares]",
     "methods={tiny_vae: [1, 2]}",
-    "metrics.names=[correlation]",
+    "metrics.names=[correlation, best_rho]",
     "udr.similarities=[pearson, spearman]",  # named in the report if there are several
 ]
 
@@ -29,6 +30,7 @@ def test_each_addition_is_one_file_and_one_line_also_in_a_wheel(
 ) -> None:
     installed, folder = tmp_path / "installed", tmp_path / "elsewhere"
     wheel.extractall(installed)
+    install_plug_in(installed)
     folder.mkdir()
     monkeypatch.setenv("TOLSTOY_DATA", str(tmp_path / "data"))
     package = python_in(
@@ -46,8 +48,10 @@ def test_each_addition_is_one_file_and_one_line_also_in_a_wheel(
     draws = np.random.default_rng(0)
     factors = draws.integers(3, size=(90, 2))
     np.savez(folder / "scored.npz", codes=factors + draws.normal(size=(90, 2)), factors=factors)
-    (row,) = json.loads(tolstoy("score", "scored.npz", "--metrics", "correlation", "--json"))
-    assert 0 < row["value"] < 1
+    metrics = ("--metrics", "correlation,best_rho")
+    row, same = json.loads(tolstoy("score", "scored.npz", *metrics, "--json"))
+    assert 0 < row["value"] < 1 and same["value"] == row["value"]
+    assert "Title: Best ρ" in tolstoy("score", "--explain", "best_rho")
 
     np.savez(folder / "ranked.npz", codes=draws.normal(size=(3, 50, 2)))
     ranking = json.loads(tolstoy("rank", "ranked.npz", "--similarity", "pearson", "--json"))
@@ -63,6 +67,7 @@ def test_each_addition_is_one_file_and_one_line_also_in_a_wheel(
     for title in ("TinyVAE", "Largest correlation", "Pearson", "Squares"):
         assert title in page, title
         assert title in cited, title
+    assert "Best ρ" in page
     for paper in ("kumar-2018", "do-2020", "li-2020", "reed-2015"):
         assert f"{{{paper}," in cited, paper
     assert "The store has 4 models." in page

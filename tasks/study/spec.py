@@ -56,7 +56,7 @@ class Training(Recipe, PerModel):
 class Metrics(PerModel):
     """Supervised scores; the defaults are those of Locatello et al. 2019, appendix C."""
 
-    names: tuple[str, ...] = tuple(metrics.METRICS)
+    names: tuple[str, ...] = metrics.BUILT_IN
     points: Annotated[int, Field(ge=2, strict=True)] = 10_000
     test_points: Positive = 5_000
     group_size: Annotated[int, Field(ge=2, strict=True)] = 64

@@ -10,8 +10,9 @@ import pytest
 
 from data import DATA_SETS
 from flows.cli import main
-from metrics import METRICS, SIMILARITIES
+from metrics import BUILT_IN, METRICS, SIMILARITIES
 from models import METHODS
+from tasks.citations import PAPERS
 from tests.flows.trained import made_up
 
 FOUNDING = {"locatello-2019", "duan-2020"}
@@ -162,3 +163,12 @@ def test_what_is_neither_a_name_nor_a_store_is_refused(
         assert err.count("\n") == 1
         assert wrong in err
         assert hint in err
+
+
+def test_every_paper_of_the_tables_is_known() -> None:
+    """References leave out keys that are unknown, as those of a metric of another package."""
+    named = [method.paper for method in METHODS.values()]
+    named += [paper for name in BUILT_IN for paper in (METRICS[name].paper, *METRICS[name].as_in)]
+    named += [paper for data_set in DATA_SETS.values() for paper in data_set.papers]
+    named += [similarity.paper for similarity in SIMILARITIES.values()]
+    assert set(named) <= {*PAPERS, ""}
