@@ -68,11 +68,6 @@ class Explanation:
     text: str
     parts: Mapping[str, str]
 
-    @property
-    def range(self) -> str:
-        low, high = (f"{bound:g}" for bound in self.bounds)
-        return f"{low} to {high}" if math.isfinite(self.bounds[1]) else f"from {low} upwards"
-
 
 def explain(name: str) -> Explanation:
     """What is known of a metric, also of one that says little about itself."""
@@ -95,6 +90,11 @@ def explain(name: str) -> Explanation:
     )
 
 
+def range_text(of: Explanation) -> str:
+    low, high = (f"{bound:g}" for bound in of.bounds)
+    return f"{low} to {high}" if math.isfinite(of.bounds[1]) else f"from {low} upwards"
+
+
 def _with_shared_conventions(text: str) -> str:
     """`Conventions (and those of base/votes.py):`, followed by those of that module, too."""
     heading = re.search(r"^Conventions \((.*)\):$", text, re.MULTILINE)
@@ -111,7 +111,7 @@ def section(of: Explanation) -> str:
     """Markdown that reads well as plain text, too."""
     facts = [
         f"Title: {of.title}",
-        f"Range: {of.range}; {BETTER[of.better]}",
+        f"Range: {range_text(of)}; {BETTER[of.better]}",
         *([f"Family: {of.family}"] if of.family else []),
         *([f"Property: {of.property}"] if of.property else []),
         *([f"Kind: {of.kind}, in no mean over metrics"] if of.kind != "disentanglement" else []),
@@ -142,7 +142,7 @@ def page() -> str:
     every = [explain(name) for name in BUILT_IN]
     rows = [
         f"| [{of.name}](#{of.name}) | {of.title} | {of.family} | {of.property.split(' (')[0]} | "
-        f"{of.range} | {of.better} |"
+        f"{range_text(of)} | {of.better} |"
         for of in every
     ]
     head = "| name | title | family | property | range | better |\n|---|---|---|---|---|---|"

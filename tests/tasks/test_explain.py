@@ -12,7 +12,7 @@ import pytest
 from metrics import METRICS
 from metrics.base.dci_scores import completeness, disentanglement
 from metrics.evaluate import evaluate, metric
-from tasks.explain import READING, explain, page, section
+from tasks.explain import READING, explain, page, range_text, section
 from tests.metrics.test_common import GRID, PROPERTIES, entangled, inputs
 
 ROOT = Path(__file__).parents[2]
@@ -50,7 +50,7 @@ def test_every_part_says_what_it_is(name: str) -> None:
 @pytest.mark.parametrize("name", METRICS)
 def test_every_metric_is_explained_whole(name: str) -> None:
     explained, text = explain(name), section(explain(name))
-    facts = (explained.title, explained.range, explained.family, explained.property)
+    facts = (explained.title, range_text(explained), explained.family, explained.property)
     assert all(fact and fact in text for fact in facts)
     for words in ("better", "Paper:", "Conventions:"):
         assert words in text, words

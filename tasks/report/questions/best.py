@@ -8,8 +8,9 @@ share comparisons, so it is a guide.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -117,14 +118,14 @@ def best_of_methods(models: pd.DataFrame, by: Column, udr: Column) -> list[BestO
     return every
 
 
-def _model(row: dict[str, object], udr: Column) -> BestModel:
+def _model(row: Mapping[Any, Any], udr: Column) -> BestModel:
     informative = row["informative"]
     return BestModel(
         model_id=str(row["model_id"]),
-        strength=float(str(row["strength"])),
-        seed=int(str(row["seed"])),
-        udr=float(str(row[udr.id])),
-        informative=None if pd.isna(informative) else int(float(str(informative))),
+        strength=float(row["strength"]),
+        seed=int(row["seed"]),
+        udr=float(row[udr.id]),
+        informative=None if pd.isna(informative) else int(informative),
     )
 
 
