@@ -15,6 +15,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from tasks.report.figures import colours
 from tasks.report.figures.axes import (
     STYLE,
     THIRD,
@@ -42,8 +43,10 @@ def scatter_plot(
     across_title: str,
     styles: Mapping[str, Style],
     name: str,
+    diagonal: bool = False,
 ) -> Drawing:
-    """One score against another: methods by colour and marker, strengths by size."""
+    """One score against another: methods by colour and marker, strengths by size; with a line
+    where both are equal, if asked for."""
     crowd = is_crowd(len(models.dropna(subset=[across, up])))
     with mpl.rc_context(STYLE):
         figure, (axes,) = blank(THIRD, 250, Margins())
@@ -51,6 +54,9 @@ def scatter_plot(
         x_scale(axes, scales[0])
         y_scale(axes, scales[1])
         label(axes, across_title, (sum(scales[0]) / 2, scales[1][0]), (0, -24), "center", "top")
+        if diagonal:
+            ends = max(scales[0][0], scales[1][0]), min(scales[0][1], scales[1][1])
+            axes.plot(ends, ends, color=colours.MUTED, linewidth=1, zorder=0)
         for (method,), rows in groups(models, ["method"]):
             style = styles[method]
             cells = _points(rows, across, up)

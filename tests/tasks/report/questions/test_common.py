@@ -35,7 +35,7 @@ PAPERS_GRID = Grid(
     methods={name: method.strengths for name, method in METHODS.items()},
     seeds=3,
     steps=300_000,
-    metrics=(*SIX, "fairness", "unsupervised"),
+    metrics=(*SIX, "downstream_logistic", "downstream_trees", "fairness", "unsupervised"),
     diverged={("dsprites", "beta_vae", 16.0, 1): "loss is not finite at step 61"},
 )
 SMALL = replace(PAPERS_GRID, data=("dsprites",), methods={"beta_vae": (1.0, 4.0)}, diverged={})

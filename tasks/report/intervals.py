@@ -1,0 +1,103 @@
+"""How far a number would move if the study were run again with other seeds: 95% intervals.
+
+Methods and strengths are chosen by whoever runs the study; seeds are drawn. So the bootstrap draws
+seeds anew within each cell and keeps the cells (a stratified bootstrap, as in Agarwal et al. 2021,
+"Deep reinforcement learning at the edge of the statistical precipice").
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from tasks.words import number
+
+DRAWS = 1000
+LEVEL = (0.025, 0.975)
+FEWEST_SEEDS = 3  # with two, what is drawn says too little of their spread
+NORMAL = 1.959963984540054  # the 97.5th percentile of a standard normal distribution
+Scores = NDArray[np.float64]
+
+
+class Interval(NamedTuple):
+    """Of 95%."""
+
+    low: float
+    high: float
+
+    def text(self, digits: int = 2) -> str:
+        return f"{number(self.low, digits)} to {number(self.high, digits)}"
+
+    def percent(self) -> str:
+        return f"{100 * self.low:.0f} to {100 * self.high:.0f}%".replace("-", "−")
+
+
+def by_cell(models: pd.DataFrame, score: str, cell: Sequence[str]) -> tuple[pd.DataFrame, Scores]:
+    """The cells in the order of the models, and their scores: a row per cell, with NaN at the end
+    where a cell has fewer models than another. Cells without a score are left out."""
+    there = models.dropna(subset=[score])
+    groups = there.groupby(list(cell), sort=False)[score]
+    keys = groups.size().reset_index()[list(cell)]
+    values = [group.to_numpy(float) for _, group in groups]
+    table = np.full((len(values), max(map(len, values), default=0)), np.nan)
+    for row, numbers in zip(table, values, strict=True):
+        row[: len(numbers)] = numbers
+    return keys, table
+
+
+def redrawn(table: Scores, draws: np.random.Generator, count: int = DRAWS) -> Scores:
+    """(count, cells, seeds): as many seeds of each cell, drawn with replacement."""
+    sizes = np.isfinite(table).sum(axis=1)
+    shape = (count, *table.shape)
+    picked = (draws.random(shape) * sizes[:, None]).astype(np.int64)
+    drawn = np.take_along_axis(np.broadcast_to(table, shape), picked, axis=2)
+    return np.where(np.isfinite(table), drawn, np.nan)
+
+
+def bootstrap(
+    table: Scores, statistic: Callable[[Scores], Scores], draws: np.random.Generator
+) -> Interval | None:
+    """The percentiles of a statistic over redrawn tables; None where seeds are too few.
+
+    `statistic` takes (count, cells, seeds) and returns (count,).
+    """
+    if not enough_seeds(table):
+        return None
+    values = statistic(redrawn(table, draws))
+    values = values[np.isfinite(values)]
+    return Interval(*map(float, np.quantile(values, LEVEL))) if len(values) else None
+
+
+def enough_seeds(table: Scores) -> bool:
+    """Whether a typical cell has enough models to say how far seeds differ."""
+    return bool(len(table)) and float(np.median(np.isfinite(table).sum(axis=1))) >= FEWEST_SEEDS
+
+
+def of_share(count: int, n: int) -> Interval | None:
+    """Of count / n, after Wilson (1927)."""
+    if not n:
+        return None
+    share, z2 = count / n, NORMAL**2
+    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
+    half = NORMAL * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n)
+    return Interval(max(0.0, middle - half), min(1.0, middle + half))
+
+
+def of_rank_correlation(rho: float | None, n: int) -> Interval | None:
+    """Of Spearman's rho over n models, after Bonett and Wright (2000)."""
+    if rho is None or n < 5:
+        return None
+    if math.isclose(abs(rho), 1):
+        return Interval(rho, rho)
+    half = NORMAL * math.sqrt((1 + rho * rho / 2) / (n - 3))
+    return Interval(math.tanh(math.atanh(rho) - half), math.tanh(math.atanh(rho) + half))
+
+
+def stream(*names: object) -> np.random.Generator:
+    """Draws that are the same each time the page is made."""
+    return np.random.default_rng(list(" ".join(map(str, names)).encode()))

@@ -1,0 +1,44 @@
+"""Tables of rank correlations, shaded by their sign and size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.report.questions import Cell, Heading, Row, Table
+from tasks.words import MISSING, number
+
+SHADES = 5
+
+
+def correlation_table(
+    rows: Sequence[str],
+    columns: Sequence[str],
+    rho: NDArray[np.float64],
+    caption: str,
+    corner: str = "",
+    summary: str = "",
+    open_: bool = True,
+) -> Table:
+    """`rho` has a row per row and a column per column; NaN where there is no correlation."""
+    return Table(
+        (Heading(corner), *(Heading(text, numeric=True) for text in columns)),
+        tuple(
+            Row((Cell(title), *(_cell(float(value)) for value in values)))
+            for title, values in zip(rows, rho, strict=True)
+        ),
+        style="tight heat",
+        caption=caption,
+        row_headings=True,
+        summary=summary,
+        open=open_,
+    )
+
+
+def _cell(rho: float) -> Cell:
+    if not np.isfinite(rho):
+        return Cell(MISSING)
+    shade = round(SHADES * abs(rho))
+    return Cell(number(rho, 2), rho, style=f"{'less' if rho < 0 else 'more'}-{shade}")

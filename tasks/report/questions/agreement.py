@@ -1,0 +1,117 @@
+"""Do the scores agree with each other? Locatello et al. 2019, Figures 2, 11 and 12."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
+
+from tasks.report import intervals
+from tasks.report.figures.axes import limits
+from tasks.report.figures.scatter import scatter_plot
+from tasks.report.frames import CELL, DATA_SET, groups
+from tasks.report.labels import data_label, method_legend
+from tasks.report.matrices import correlation_table
+from tasks.report.published import SIX
+from tasks.report.questions import (
+    Answer,
+    Figure,
+    FigureGroup,
+    Figures,
+    Question,
+    Sentence,
+    Table,
+    missing,
+)
+from tasks.report.results import Column, Results, signed_so_more_is_better
+from tasks.report.spearman import ENOUGH, correlation_matrix, spearman
+from tasks.words import data_name, number
+
+QUESTION = Question(
+    "Do the scores agree with each other?",
+    menu="Agreement",
+    papers=(("locatello-2019", "Figures 2, 11 and 12"),),
+)
+ABOUT = (
+    "Spearman's rank correlation over all models of a data set. Where less is better the sign is "
+    "reversed: above 0 means that two scores call the same models good."
+)
+
+
+def answer(results: Results) -> Answer:
+    metrics = [metric for metric in results.metrics if metric.direction]
+    content: list[Sentence | Table] = []
+    for (data, source), rows in groups(results.models, DATA_SET):
+        scored = [metric for metric in metrics if rows[metric.id].notna().any()]
+        if len(scored) > 1:
+            content += _of_data_set(data, source, rows, scored)
+    if not content:
+        return missing("Two scores are needed to compare.")
+    legend = method_legend(results.styles, "larger marker: greater strength")
+    return Answer((Sentence(ABOUT), *content, Figures(_scatters(results), legend)))
+
+
+def _of_data_set(
+    data: str, source: str, rows: pd.DataFrame, metrics: Sequence[Column]
+) -> tuple[Sentence, Table]:
+    signed = signed_so_more_is_better(rows, metrics)
+    rho, n = correlation_matrix(signed[[metric.id for metric in metrics]])
+    titles = [metric.title for metric in metrics]
+    most = int(n.max())
+    caption = f"{data_name(data)}, n = {most:,}"
+    table = correlation_table(titles, titles, rho, caption, summary=f"{data_name(data)}: all pairs")
+    known = [pair for pair in combinations(range(len(metrics)), 2) if np.isfinite(rho[pair])]
+    if not known:
+        few = f"{data_name(data)}: no two scores have {ENOUGH} models with different values."
+        return Sentence(few, "missing"), table
+    ordered = sorted(known, key=lambda pair: -rho[pair])
+    text = Markup("<b>{}</b>: the mean over {} is {}; {}").format(
+        data_name(data),
+        "one pair of scores" if len(known) == 1 else f"all {len(known)} pairs of scores",
+        number(float(np.mean([rho[pair] for pair in known])), 2),
+        _pair_text(titles, rho, n, ordered[0], "agree most"),
+    )
+    if len(ordered) > 1:
+        text += Markup("; {}").format(_pair_text(titles, rho, n, ordered[-1], "agree least"))
+    return Sentence(text + ".", "finding"), table
+
+
+def _pair_text(
+    titles: Sequence[str],
+    rho: np.ndarray,
+    n: np.ndarray,
+    pair: tuple[int, int],
+    how: str,
+) -> str:
+    value = float(rho[pair])
+    interval = intervals.of_rank_correlation(value, int(n[pair]))
+    text = f"{titles[pair[0]]} and {titles[pair[1]]} {how}, ρ = {number(value, 2)}"
+    return text + (f" ({interval.text()})" if interval else "")
+
+
+def _scatters(results: Results) -> tuple[FigureGroup, ...]:
+    """Every pair of the paper's six scores, on the first data set that has them."""
+    six = [metric for metric in results.metrics if metric.name in SIX]
+    for (data, source), rows in groups(results.models, DATA_SET):
+        figures = []
+        for one, other in combinations([m for m in six if rows[m.id].notna().any()], 2):
+            agreement = str(spearman(rows[one.id], rows[other.id]))
+            drawing = scatter_plot(
+                models=rows,
+                across=one.id,
+                up=other.id,
+                scales=(limits(rows[one.id]), limits(rows[other.id])),
+                across_title=one.title,
+                styles=results.styles,
+                name=f"pair {data} {source} {one.id} {other.id}",
+            )
+            title = f"{other.title} against {one.title}"
+            about = f"{title} on {data_name(data)}: {agreement}."
+            shown = rows[["model_id", *CELL, "seed", one.id, other.id]]
+            figures.append(Figure(title, about, drawing, shown, agreement))
+        if figures:
+            return (FigureGroup(data_label(data, source), tuple(figures)),)
+    return ()

@@ -1,0 +1,237 @@
+"""Do stronger methods have more independent latents?
+
+Locatello et al. 2019, section 5.1: the objectives reduce the total correlation of the sampled
+representation; the mean representation, which all scores read, need not follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
+
+from tasks.report import intervals
+from tasks.report.figures.axes import limits
+from tasks.report.figures.lines import strength_lines
+from tasks.report.figures.scatter import scatter_plot
+from tasks.report.frames import CELL, DATA_SET, groups
+from tasks.report.labels import data_label, method_label, method_legend
+from tasks.report.questions import (
+    Answer,
+    Cell,
+    Figure,
+    FigureGroup,
+    Figures,
+    Heading,
+    Question,
+    Row,
+    Sentence,
+    Table,
+    missing,
+)
+from tasks.report.results import Column, Results
+from tasks.report.spearman import Agreement, spearman
+from tasks.report.sweeps import medians, sweeps
+from tasks.words import MISSING, data_name, number, plural
+
+QUESTION = Question(
+    "Do stronger methods have more independent latents?",
+    menu="Independence",
+    papers=(("locatello-2019", "Figures 8 to 10 and 24 to 27"),),
+)
+
+
+def _column(part: str, title: str) -> Column:
+    return Column("unsupervised", title, direction=0, part=part)
+
+
+MEAN = _column("gaussian_total_correlation_mean", "Total correlation, mean codes")
+SAMPLED = _column("gaussian_total_correlation_sampled", "Total correlation, sampled codes")
+COLUMNS = (
+    SAMPLED,
+    MEAN,
+    _column("mutual_information_sampled", "Mutual information, sampled codes"),
+    _column("mutual_information", "Mutual information, mean codes"),
+)
+ABOUT = (
+    "Total correlation is 0 where latents are independent (of a Gaussian fitted to the codes, in "
+    "nats); mutual information is the mean over pairs of latents. Every point of a line is a "
+    "median over seeds. Strengths of different methods are not comparable: only their order is "
+    "drawn. ρ is Spearman's rank correlation of a strength's place with the median."
+)
+LOG = "log10 "
+
+
+@dataclass(frozen=True)
+class SweepRow:
+    """How the quantities of one method move with its strength, and which codes have more."""
+
+    data: str
+    source: str
+    method: str
+    trends: tuple[Agreement, ...]  # of each of COLUMNS
+    above: int  # models whose mean codes have more total correlation than their sampled codes
+    models: int
+
+
+def answer(results: Results) -> Answer:
+    models = results.with_parts(COLUMNS)
+    models = models[models[[column.id for column in COLUMNS]].notna().any(axis=1)]
+    if models.empty:
+        return missing(
+            "No total correlation or mutual information of latents yet: the metric "
+            "“unsupervised” measures both."
+        )
+    rows = trends(models)
+    findings = [_finding(data, part) for data, part in _by_data_set(rows)]
+    legend = method_legend(results.styles)
+    return Answer(
+        (
+            Sentence(ABOUT),
+            *findings,
+            _table(rows, results),
+            Figures(_figures(models, results), legend),
+        )
+    )
+
+
+def trends(models: pd.DataFrame) -> list[SweepRow]:
+    rows = []
+    for (data, source), of_data in groups(models, DATA_SET):
+        table = medians(of_data, [column.id for column in COLUMNS])
+        for (method,), part in groups(of_data, ["method"]):
+            sweep = table[table["method"] == method]
+            both = part[[MEAN.id, SAMPLED.id]].dropna()
+            rows.append(
+                SweepRow(
+                    data,
+                    source,
+                    method,
+                    tuple(spearman(sweep["place"], sweep[column.id]) for column in COLUMNS),
+                    int((both[MEAN.id] > both[SAMPLED.id]).sum()),
+                    len(both),
+                )
+            )
+    return rows
+
+
+def _by_data_set(rows: Sequence[SweepRow]) -> list[tuple[str, list[SweepRow]]]:
+    sets = dict.fromkeys((row.data, row.source) for row in rows)
+    return [(data, [r for r in rows if (r.data, r.source) == (data, s)]) for data, s in sets]
+
+
+def _finding(data: str, rows: Sequence[SweepRow]) -> Sentence:
+    above, models = sum(row.above for row in rows), sum(row.models for row in rows)
+    text = Markup("<b>{}</b>: ").format(data_name(data))
+    if share := intervals.of_share(above, models):
+        text += (
+            f"the mean codes have more total correlation than the sampled ones in "
+            f"{100 * above / models:.0f}% of {plural(models, 'model')} ({share.percent()})"
+        )
+    known = [row for row in rows if row.trends[0].rho is not None]
+    if known:
+        falls = sum((row.trends[0].rho or 0) < 0 for row in known)
+        rises = sum((row.trends[1].rho or 0) > 0 for row in known)
+        text += (
+            f"; with growing strength it falls for the sampled codes of {falls} of "
+            f"{plural(len(known), 'method')}, and rises for the mean codes of {rises}"
+        )
+    return Sentence(text + ".", "finding")
+
+
+def _table(rows: Sequence[SweepRow], results: Results) -> Table:
+    headings = (
+        Heading("Data set"),
+        Heading("Method"),
+        *(Heading(f"ρ, {column.title.lower()}", numeric=True) for column in COLUMNS),
+        Heading("Mean above sampled", numeric=True),
+    )
+    return Table(
+        headings,
+        tuple(
+            Row(
+                (
+                    Cell(data_label(row.data, row.source)),
+                    Cell(method_label(row.method, results.styles)),
+                    *(_trend(trend) for trend in row.trends),
+                    _share(row),
+                )
+            )
+            for row in rows
+        ),
+        style="tight",
+        id="independence-table",
+    )
+
+
+def _trend(trend: Agreement) -> Cell:
+    if trend.rho is None:
+        few = f"{plural(trend.n, 'strength')}: too few" if trend.n else MISSING
+        return Cell(few, style="muted")
+    return Cell(number(trend.rho, 2), trend.rho)
+
+
+def _share(row: SweepRow) -> Cell:
+    if not row.models:
+        return Cell(MISSING)
+    share = row.above / row.models
+    return Cell(f"{100 * share:.0f}%", share, below=(f"n = {row.models:,}",))
+
+
+def _figures(models: pd.DataFrame, results: Results) -> tuple[FigureGroup, ...]:
+    models = models.assign(**{LOG + column.id: _log(models[column.id]) for column in COLUMNS})
+    collected = []
+    for (data, source), rows in groups(models, DATA_SET):
+        figures = []
+        table = medians(rows, [LOG + column.id for column in COLUMNS])
+        for column in COLUMNS:
+            lines = sweeps(table, LOG + column.id)
+            if lines:
+                drawing = strength_lines(
+                    lines,
+                    limits(table[LOG + column.id]),
+                    results.styles,
+                    f"sweep {data} {source} {column.id}",
+                )
+                about = (
+                    f"{column.title} on {data_name(data)}, median per strength, as a power of 10"
+                )
+                figures.append(
+                    Figure(column.title, f"{about}.", drawing, table, "as a power of 10")
+                )
+        if rows[[MEAN.id, SAMPLED.id]].notna().all(axis=1).any():
+            figures.append(_mean_against_sampled(rows, data, source, results))
+        if figures:
+            collected.append(FigureGroup(data_label(data, source), tuple(figures)))
+    return tuple(collected)
+
+
+def _mean_against_sampled(rows: pd.DataFrame, data: str, source: str, results: Results) -> Figure:
+    across, up = LOG + SAMPLED.id, LOG + MEAN.id
+    scale = limits(pd.concat([rows[across], rows[up]]))
+    drawing = scatter_plot(
+        models=rows,
+        across=across,
+        up=up,
+        scales=(scale, scale),
+        across_title="sampled codes, power of 10",
+        styles=results.styles,
+        name=f"mean against sampled {data} {source}",
+        diagonal=True,
+    )
+    agreement = str(spearman(rows[SAMPLED.id], rows[MEAN.id]))
+    about = (
+        f"Total correlation of mean codes against that of sampled codes on {data_name(data)}; "
+        f"on the line they are equal. {agreement}."
+    )
+    title = "Total correlation: mean codes against sampled"
+    data_of = rows[["model_id", *CELL, "seed", SAMPLED.id, MEAN.id]]
+    return Figure(title, about, drawing, data_of, agreement)
+
+
+def _log(values: pd.Series[float]) -> pd.Series[float]:
+    """The power of 10; none of what is not above 0."""
+    return pd.Series(np.log10(values.where(values > 0)), index=values.index)

@@ -1,0 +1,284 @@
+"""What decides a score: the method, its strength, or the seed?
+
+Locatello et al. 2019, section 5.3. The variance of a score over all models of a data set has three
+parts: between methods, between the strengths of a method, and between seeds. The first two are
+estimated without the part that seeds put into means of few models, so that they are comparable
+between studies of few and of many seeds; the plain R² of the paper is in variance_explained.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from tasks.report import intervals
+from tasks.report.figures.axes import limits
+from tasks.report.figures.lines import strength_lines
+from tasks.report.frames import DATA_SET, groups
+from tasks.report.intervals import Interval, Scores
+from tasks.report.labels import data_label, method_legend
+from tasks.report.published import EXPLAINED_BY_CELL, EXPLAINED_BY_METHOD
+from tasks.report.questions import (
+    Answer,
+    Cell,
+    Figure,
+    FigureGroup,
+    Figures,
+    Heading,
+    Question,
+    Row,
+    Sentence,
+    Table,
+    missing,
+)
+from tasks.report.results import Column, Results, signed_so_more_is_better
+from tasks.report.sweeps import medians, sweeps
+from tasks.words import data_name, plural
+
+QUESTION = Question(
+    "What decides a score: method, strength or seed?",
+    menu="What decides?",
+    papers=(("locatello-2019", "Figures 3, 4, 13 to 15 and Table 5"),),
+)
+ABOUT = (
+    "The variance of a score over all models of a data set, in three parts: between methods, "
+    "between the strengths of a method, and between seeds. What seeds put into means of few models "
+    "is taken off the first two. Intervals of 95% are from seeds drawn anew within each cell."
+)
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Parts of a score's variance on one data set; what is left is due to the seed."""
+
+    data: str
+    source: str
+    metric: Column
+    method: float
+    cell: float  # method and strength together
+    method_interval: Interval | None
+    cell_interval: Interval | None
+    models: int
+
+
+def answer(results: Results) -> Answer:
+    rows = variance_shares(results.models, results.metrics)
+    if not rows:
+        return missing(
+            "Nothing to divide: a data set needs two methods or strengths, and two scored models "
+            "of a cell."
+        )
+    findings = [_finding(data, part) for data, part in _by_data_set(rows)]
+    legend = method_legend(results.styles)
+    return Answer(
+        (
+            Sentence(ABOUT),
+            *findings,
+            *_ranges(results),
+            _table(rows),
+            Figures(_figures(results), legend),
+        )
+    )
+
+
+def variance_shares(models: pd.DataFrame, metrics: Sequence[Column]) -> list[Shares]:
+    rows = []
+    for (data, source), of_data in groups(models, DATA_SET):
+        for metric in metrics:
+            keys, table = intervals.by_cell(of_data, metric.id, ["method", "strength"])
+            of_method = pd.factorize(keys["method"])[0]
+            if len(keys) < 2 or (np.isfinite(table).sum(axis=1) < 2).all():
+                continue
+            estimates = shares(table[None], of_method)[0]
+            if not np.isfinite(estimates).all():
+                continue
+            bounds = _intervals(table, of_method, estimates, (data, source, metric.id))
+            by_method, by_cell = map(float, estimates)
+            models_scored = int(np.isfinite(table).sum())
+            rows.append(Shares(data, source, metric, by_method, by_cell, *bounds, models_scored))
+    return rows
+
+
+def shares(tables: Scores, of_method: NDArray[np.int64], correct: bool = True) -> Scores:
+    """(count, 2) of (count, cells, seeds): the parts between methods and between cells.
+
+    Means of n seeds differ by the seeds' variance / n even where all cells are equal; `correct`
+    takes that off. A part is never below 0.
+    """
+    there = np.isfinite(tables[0])
+    n = there.sum(axis=1)
+    filled = np.where(there, tables, 0.0)
+    means = filled.sum(axis=2) / n
+    residual = (np.where(there, tables - means[..., None], 0.0) ** 2).sum(axis=(1, 2))
+    within = residual / max(int((n - 1).sum()), 1)
+    weight = n / n.sum()
+    methods = np.eye(of_method.max() + 1)[:, of_method] * weight  # (methods, cells)
+    of_methods = methods.sum(axis=1)
+    means_of_methods = means @ methods.T / of_methods
+    grand = means @ weight
+    between_methods = ((means_of_methods - grand[:, None]) ** 2) @ of_methods
+    between_cells = ((means - grand[:, None]) ** 2) @ weight
+    if correct:
+        models = n.sum()
+        between_methods = between_methods - within * (len(of_methods) - 1) / models
+        between_cells = between_cells - within * (len(n) - 1) / models
+    total = between_cells + within
+    with np.errstate(invalid="ignore", divide="ignore"):
+        both = np.stack([between_methods, between_cells], axis=1) / total[:, None]
+    parts: Scores = np.clip(both, 0.0, 1.0)
+    return parts
+
+
+def _intervals(
+    table: Scores, of_method: NDArray[np.int64], estimates: Scores, names: Sequence[str]
+) -> tuple[Interval | None, Interval | None]:
+    """How far the estimates move from what they are of, when seeds are drawn anew."""
+    if not intervals.enough_seeds(table):
+        return None, None
+    n = np.isfinite(table).sum(axis=1, keepdims=True)
+    mean = np.nanmean(table, axis=1, keepdims=True)
+    spread = np.sqrt(n / np.maximum(n - 1, 1))  # seeds drawn with replacement differ by less
+    drawn = intervals.redrawn(mean + (table - mean) * spread, intervals.stream("shares", *names))
+    moved = shares(drawn, of_method) - shares(table[None], of_method, correct=False)[0]
+    low, high = np.clip(estimates + np.quantile(moved, intervals.LEVEL, axis=0), 0.0, 1.0)
+    return Interval(float(low[0]), float(high[0])), Interval(float(low[1]), float(high[1]))
+
+
+def _by_data_set(rows: Sequence[Shares]) -> list[tuple[str, list[Shares]]]:
+    sets = dict.fromkeys((row.data, row.source) for row in rows)
+    return [(data, [r for r in rows if (r.data, r.source) == (data, s)]) for data, s in sets]
+
+
+def _finding(data: str, rows: Sequence[Shares]) -> Sentence:
+    """Of the first metric in numbers, of the others the range."""
+    first = rows[0]
+    text = Markup("<b>{}</b>: the method explains {} of the variance of {}; with the strength, {}")
+    text = text.format(
+        data_name(data),
+        _share_text(first.method, first.method_interval),
+        first.metric.title,
+        _share_text(first.cell, first.cell_interval),
+    )
+    if len(rows) > 1:
+        low, high = min(row.cell for row in rows), max(row.cell for row in rows)
+        text += (
+            f". Over all {len(rows)} scores, method and strength explain {100 * low:.0f}% to "
+            f"{100 * high:.0f}%"
+        )
+    return Sentence(text + ".", "finding")
+
+
+def _share_text(share: float, interval: Interval | None) -> str:
+    return f"{100 * share:.0f}%" + (f" ({interval.percent()})" if interval else "")
+
+
+def _ranges(results: Results) -> Iterator[Sentence]:
+    """How far apart methods are, and how often the best cell of one score is that of another."""
+    metrics = [m for m in results.metrics if m.direction]
+    models = signed_so_more_is_better(results.models, metrics)
+    apart, pairs = methods_apart(models, metrics)
+    if pairs:
+        yield Sentence(
+            f"One method's lower quartile lies above all others' upper quartile in {apart} of "
+            f"{plural(pairs, 'pair')} of data set and score.",
+            "finding",
+        )
+    same, chances = same_best_cell(models, metrics)
+    if chances:
+        yield Sentence(
+            f"The best method and strength by a score on a data set is also the best by another "
+            f"score or on another data set in {same} of {chances:,} cases.",
+            "finding",
+        )
+
+
+def methods_apart(models: pd.DataFrame, metrics: Sequence[Column]) -> tuple[int, int]:
+    """In how many of (data set, metric) one method stands above all others by quartiles."""
+    apart = pairs = 0
+    for _, rows in groups(models, DATA_SET):
+        for metric in metrics:
+            by_method = rows.dropna(subset=[metric.id]).groupby("method")[metric.id]
+            low, high = by_method.quantile(0.25).to_numpy(), by_method.quantile(0.75).to_numpy()
+            if len(low) > 1:
+                pairs += 1
+                apart += bool(low.max() > np.delete(high, low.argmax()).max())
+    return apart, pairs
+
+
+def same_best_cell(models: pd.DataFrame, metrics: Sequence[Column]) -> tuple[int, int]:
+    """Of all ordered pairs of different (data set, metric): how often both have one best cell."""
+    best = []
+    for _, rows in groups(models, DATA_SET):
+        table = medians(rows, [metric.id for metric in metrics])
+        for metric in metrics:
+            scored = table.dropna(subset=[metric.id])
+            if len(scored) > 1:
+                top = scored[scored[metric.id] == scored[metric.id].max()]
+                best.append(set(zip(top["method"], top["strength"], strict=True)))
+    same = sum(bool(one & other) for i, one in enumerate(best) for other in best[:i])
+    return 2 * same, len(best) * (len(best) - 1)
+
+
+def _table(rows: Sequence[Shares]) -> Table:
+    headings = (
+        Heading("Data set"),
+        Heading("Score"),
+        Heading("Method", numeric=True),
+        Heading("Method and strength", numeric=True),
+        Heading("Seed", numeric=True),
+        Heading("Models", numeric=True),
+    )
+    return Table(
+        headings,
+        tuple(
+            Row(
+                (
+                    Cell(data_label(row.data, row.source)),
+                    Cell(row.metric.title),
+                    _cell(row, row.method, row.method_interval, EXPLAINED_BY_METHOD),
+                    _cell(row, row.cell, row.cell_interval, EXPLAINED_BY_CELL),
+                    Cell(f"{100 * (1 - row.cell):.0f}%", 1 - row.cell),
+                    Cell(f"{row.models:,}", row.models),
+                )
+            )
+            for row in rows
+        ),
+        style="tight",
+        id="what-decides-table",
+        summary=plural(len(rows), "score") if len(rows) > 16 else "",
+        open=len(rows) <= 16,
+    )
+
+
+def _cell(
+    row: Shares, share: float, interval: Interval | None, published: dict[tuple[str, str], float]
+) -> Cell:
+    below = [interval.percent()] if interval else []
+    if (theirs := published.get((row.data, row.metric.name))) is not None:
+        below.append(f"paper, R²: {100 * theirs:.0f}%")
+    return Cell(f"{100 * share:.0f}%", share, below=tuple(below))
+
+
+def _figures(results: Results) -> tuple[FigureGroup, ...]:
+    """Medians against the place of the strength, all methods in one panel."""
+    collected = []
+    scales = {metric.id: limits(results.models[metric.id]) for metric in results.metrics}
+    for (data, source), rows in groups(results.models, DATA_SET):
+        table = medians(rows, [metric.id for metric in results.metrics])
+        figures = []
+        for metric in results.metrics:
+            lines = sweeps(table, metric.id)
+            if lines:
+                name = f"sweep {data} {source} {metric.id}"
+                drawing = strength_lines(lines, scales[metric.id], results.styles, name)
+                about = f"Median of {metric.title} per strength on {data_name(data)}."
+                columns = ["method", "strength", "place", metric.id]
+                figures.append(Figure(metric.title, about, drawing, table[columns]))
+        if figures:
+            collected.append(FigureGroup(data_label(data, source), tuple(figures)))
+    return tuple(collected)

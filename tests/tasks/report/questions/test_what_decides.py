@@ -1,0 +1,101 @@
+"""Parts of the variance of made-up scores whose parts are planted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tasks.report.questions.what_decides import (
+    Shares,
+    methods_apart,
+    same_best_cell,
+    variance_shares,
+)
+from tasks.report.results import Column
+
+METRIC, OTHER = Column("mig", "MIG"), Column("sap", "SAP")
+
+
+def grid(
+    draws: np.random.Generator,
+    method: float,
+    strength: float,
+    methods: int = 6,
+    strengths: int = 6,
+    seeds: int = 50,
+) -> pd.DataFrame:
+    """Scores of variance 1, of which the method has this share and the strength that."""
+    of_methods = draws.normal(size=methods)
+    of_methods = (of_methods - of_methods.mean()) / of_methods.std() * np.sqrt(method)
+    of_strengths = draws.normal(size=(methods, strengths))
+    of_strengths -= of_strengths.mean(axis=1, keepdims=True)
+    of_strengths *= np.sqrt(strength) / of_strengths.std()
+    noise = draws.gamma(2, size=(methods, strengths, seeds)) / np.sqrt(2)  # skewed, as scores are
+    rest = np.sqrt(1 - method - strength) * (noise - np.sqrt(2))
+    scores = of_methods[:, None, None] + of_strengths[..., None] + rest
+    places = np.indices(scores.shape).reshape(3, -1)
+    keys = dict(zip(("method", "strength", "seed"), places, strict=True))
+    models = pd.DataFrame({**keys, METRIC.id: scores.ravel()})
+    models["method"] = "m" + models["method"].astype(str)
+    return models.assign(data="dsprites", source="redrawn")
+
+
+def only(models: pd.DataFrame) -> Shares:
+    (row,) = variance_shares(models, [METRIC])
+    return row
+
+
+def test_planted_shares_are_found() -> None:
+    row = only(grid(np.random.default_rng(0), 0.4, 0.2))
+    assert row.models == 1800
+    assert row.method == pytest.approx(0.4, abs=0.03)
+    assert row.cell == pytest.approx(0.6, abs=0.03)
+
+
+@pytest.mark.parametrize(("seeds", "strengths"), [(50, 6), (5, 6)])
+def test_intervals_cover_the_truth_in_about_95_of_100_studies(seeds: int, strengths: int) -> None:
+    draws, covered, studies = np.random.default_rng(4), np.zeros(2), 100
+    for _ in range(studies):
+        row = only(grid(draws, 0.4, 0.2, strengths=strengths, seeds=seeds))
+        assert row.method_interval and row.cell_interval
+        for place, (truth, bounds) in enumerate(
+            ((0.4, row.method_interval), (0.6, row.cell_interval))
+        ):
+            covered[place] += bounds.low <= truth <= bounds.high
+    assert (covered / studies >= 0.87).all() and (covered / studies < 1).all()
+
+
+def test_seeds_alone_explain_nothing_however_few_they_are() -> None:
+    """The plain R² of 36 cells of two seeds is 0.5 by chance."""
+    draws = np.random.default_rng(5)
+    cells = [only(grid(draws, 0.0, 0.0, seeds=2)).cell for _ in range(40)]
+    assert np.mean(cells) < 0.13
+    assert only(grid(draws, 0.0, 0.0, seeds=2)).cell_interval is None, "two seeds say too little"
+
+
+def test_cells_of_unequal_size_have_the_shares_of_least_squares() -> None:
+    """Without the correction, and with many seeds, the shares are R² on the categories."""
+    draws = np.random.default_rng(6)
+    models = grid(draws, 0.3, 0.3, seeds=400)
+    models = models[draws.random(len(models)) < np.where(models["method"] == "m0", 0.2, 0.9)]
+    row = only(models)
+    for share, by in ((row.method, ["method"]), (row.cell, ["method", "strength"])):
+        fitted = models.groupby(by)[METRIC.id].transform("mean")
+        wanted = 1 - ((models[METRIC.id] - fitted) ** 2).mean() / models[METRIC.id].var(ddof=0)
+        assert share == pytest.approx(wanted, abs=0.004)
+
+
+def test_methods_that_stand_above_all_others_are_counted() -> None:
+    models = grid(np.random.default_rng(7), 0.97, 0.0, seeds=20)
+    models[OTHER.id] = np.random.default_rng(8).normal(size=len(models))
+    assert methods_apart(models, [METRIC]) == (1, 1)
+    assert methods_apart(models, [METRIC, OTHER]) == (1, 2)
+
+
+def test_the_best_cell_of_one_score_is_looked_for_in_the_others() -> None:
+    models = grid(np.random.default_rng(9), 0.5, 0.4)
+    models[OTHER.id] = np.exp(models[METRIC.id])
+    assert same_best_cell(models, [METRIC, OTHER]) == (2, 2)
+    models[OTHER.id] = -models[METRIC.id]
+    assert same_best_cell(models, [METRIC, OTHER]) == (0, 2)
