@@ -25,7 +25,7 @@ from urllib.parse import unquote, urlsplit
 from infra.host_header import is_allowed, refusal
 
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
-REPORT = re.compile(rf"/{NAME}/report/{NAME}")
+REPORT = re.compile(rf"/{NAME}/report/({NAME}/)?{NAME}")
 STUDY = re.compile(rf"/({NAME})(/?)")
 PAGE = "report/index.html"
 REALM = 'Basic realm="Tolstoy", charset="UTF-8"'

@@ -1,4 +1,8 @@
-"""One self-contained HTML page of a study: read the tables, answer the questions, lay them out."""
+"""The report of a study: read the tables, answer the questions, write a folder of pages.
+
+index.html holds the findings and nothing outside itself, so that it can be sent alone. The other
+pages need the files beside them: a page per question, a page per cell, and a table of all models.
+"""
 
 from __future__ import annotations
 
@@ -7,49 +11,80 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import jinja2
 
 from infra.store import Store
 from tasks.citations import references
+from tasks.report.beside import PUBLISHED, Beside, published_table
+from tasks.report.cells import cell_pages
+from tasks.report.every_model import every_model
 from tasks.report.figures import colours
 from tasks.report.header import header
 from tasks.report.labels import data_label
-from tasks.report.questions import QUESTIONS, Answer, Question, load
+from tasks.report.questions import QUESTIONS, Answer, Question, Sentence, load
 from tasks.report.results import Results, read_results
 from tasks.study.spec import Study
 from tasks.words import SOURCES, metric_name, number, plural
 
+FOLDER = "report"
+WRITTEN = "files.json"  # the names of all files that the last report wrote
+MOST_FINDINGS = 3  # of a question, on the first page
+TEMPLATES = Path(__file__).parent / "templates"
+
 
 @dataclass(frozen=True)
 class Part:
-    """A question on the page."""
+    """A question with its answer; `name` is its anchor."""
 
     name: str
     question: Question
     answer: Answer
 
+    @property
+    def findings(self) -> list[Sentence]:
+        content = self.answer.content
+        return [c for c in content if isinstance(c, Sentence) and c.kind == "finding"]
+
 
 def write_report(store: Store, study: Study, questions: Sequence[str] = QUESTIONS) -> str:
-    """Write report/index.html from the store's tables; returns its path."""
+    """Write the report from the store's tables; returns the path of its first page."""
     results = read_results(store, study)
-    frames = results.frames
-    page = _template().render(
-        study=study,
-        made=datetime.now(UTC).strftime("%-d %B %Y, %H:%M UTC"),
-        header=header(study, frames),
-        older=frames.older,
-        outdated=[metric_name(name) for name in frames.outdated],
-        sections=sections(results, questions),
-        references=references(
-            methods=list(results.styles),
-            metrics=[metric.name for metric in results.metrics],
-            data=dict.fromkeys([*(one.name for one in study.data), *frames.models["data"]]),
-            ranked=bool(results.rankings),
-        ),
-    )
-    store.write_bytes(page.encode(), "report", "index.html")
-    return store.address("report", "index.html")
+    files = _Files(store)
+    answered = sections(results, questions)
+    beside = Beside()
+    common: dict[str, Any] = {
+        "study": study,
+        "made": datetime.now(UTC).strftime("%-d %B %Y, %H:%M UTC"),
+        "sections": answered,
+        "files": beside,
+        "alone": False,
+    }
+    for section in answered:
+        first = section[0]
+        page = {"root": "../", "current": first.name, "title": first.question.title}
+        files.write(f"questions/{first.name}.html", _render("part", common, page, parts=section))
+    for name, title, answer in cell_pages(results):
+        page = {"root": "../", "current": name, "title": title}
+        part = Part("cell", Question(title), answer)
+        files.write(f"cells/{name}.html", _render("part", common, page, parts=[part]))
+    page = {"root": "", "current": "models", "title": "All models"}
+    files.write("models.html", _render("models", common, page, models=every_model(results)))
+    for name, content in beside.contents.items():
+        files.write(name, content)
+    published = [
+        (p.name, row) for section in answered for p in section for row in p.answer.published
+    ]
+    files.write(PUBLISHED, published_table(published))
+    files.write("report.css", _css())
+    for name in ("report.js", "models.js"):
+        files.write(name, (TEMPLATES / name).read_bytes())
+    first_page = _first_page(results, bool(published))
+    page = {"root": "", "current": "", "title": "", "alone": True}
+    files.write("index.html", _render("index", common, page, **first_page))
+    files.end()
+    return store.address(FOLDER, "index.html")
 
 
 def sections(results: Results, questions: Sequence[str]) -> list[list[Part]]:
@@ -67,20 +102,70 @@ def sections(results: Results, questions: Sequence[str]) -> list[list[Part]]:
     return list(by_section.values())
 
 
-@lru_cache(maxsize=1)
-def _template() -> jinja2.Template:
+def _first_page(results: Results, has_published: bool) -> dict[str, Any]:
+    frames, study = results.frames, results.study
+    return {
+        "header": header(study, frames),
+        "older": frames.older,
+        "outdated": [metric_name(name) for name in frames.outdated],
+        "has_published": has_published,
+        "css": _css().decode(),
+        "references": references(
+            methods=list(results.styles),
+            metrics=[metric.name for metric in results.metrics],
+            data=dict.fromkeys([*(one.name for one in study.data), *frames.models["data"]]),
+            ranked=bool(results.rankings),
+        ),
+    }
+
+
+class _Files:
+    """The files of the report. What an older report wrote and this one does not is removed."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.names: list[str] = []
+
+    def write(self, name: str, content: str | bytes) -> None:
+        data = content.encode() if isinstance(content, str) else content
+        self.store.write_bytes(data, FOLDER, *name.split("/"))
+        self.names.append(name)
+
+    def end(self) -> None:
+        for name in self._older() - set(self.names):
+            self.store.remove(FOLDER, *name.split("/"))
+        self.store.write_json(sorted(self.names), FOLDER, WRITTEN)
+
+    def _older(self) -> set[str]:
+        if not self.store.exists(FOLDER, WRITTEN):
+            return set()
+        return set(self.store.read_json(FOLDER, WRITTEN))
+
+
+def _css() -> bytes:
+    return (colours.css() + "\n" + (TEMPLATES / "report.css").read_text(encoding="utf-8")).encode()
+
+
+def _render(template: str, common: dict[str, Any], page: dict[str, Any], **more: Any) -> str:
+    text: str = _template(f"{template}.html.j2").render(**{**common, **page, **more})
+    return text
+
+
+@lru_cache(maxsize=4)
+def _template(name: str) -> jinja2.Template:
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+        loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.globals.update(
-        css_variables=colours.css,
         data_label=data_label,
         number=number,
         plural=plural,
         sources=SOURCES,
+        MOST_FINDINGS=MOST_FINDINGS,
+        PUBLISHED=PUBLISHED,
     )
-    return environment.get_template("page.html.j2")
+    return environment.get_template(name)

@@ -72,6 +72,7 @@ def test_a_report_can_be_opened(port: int) -> None:
     assert asked(port, PAGE) == (200, "this is mine/report/index.html")
     assert asked(port, PAGE + "?again=1#part") == (200, "this is mine/report/index.html")
     assert asked(port, PAGE, "HEAD") == (200, "")
+    assert asked(port, "/mine/report/deeper/x.html")[0] == 200, "a page of a question or a cell"
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,7 @@ def test_a_report_can_be_opened(port: int) -> None:
     [
         *("/other", "/linked", "/mine/report", "/mine/report/", "/mine/study.json", "/top.html"),
         *("/mine/report/../study.json", "/mine/report/..%2fstudy.json", "/mine/report/.hidden"),
-        *("/mine/report/deeper/x.html", "/mine/report/not-there", "/mine/report/out"),
+        *("/mine/report/deeper/not/x.html", "/mine/report/not-there", "/mine/report/out"),
         *("/linked/report/key", "/../secret/key", "/%2e%2e/secret/key", "//etc/passwd"),
         *("/mine/report/index.html/", "/mine/report/index.html%00", "/mine%2freport/index.html/x"),
     ],

@@ -1,32 +1,47 @@
-"""The stored pictures of a model, as the page holds them."""
+"""The stored pictures of a model, as the report holds them: a tenth of the PNG's size."""
 
 from __future__ import annotations
 
-import base64
-import struct
-from collections.abc import Mapping
+import io
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from infra.store import Store
+import pyarrow as pa
+import pyarrow.compute as pc
+from PIL import Image
+
+from infra.store import Store, merged_key
 from tasks.report.questions import Picture
 from tasks.study.model import cell_name
 
-PNG = b"\x89PNG\r\n\x1a\n"
+QUALITY = 80  # of WebP
 
 
-def pictures_of(store: Store, model: Mapping[Any, Any]) -> dict[str, Picture | None]:
-    """By kind; they are read only now, since a study has gigabytes of them."""
-    cell = cell_name(model["data"], model["method"], model["strength"])
-    rows = store.rows_of("pictures", model["model_id"], cell).to_pylist()
-    return {row["kind"]: _picture(row) for row in rows}
+def pictures_of(
+    store: Store, models: Sequence[Mapping[Any, Any]]
+) -> dict[str, dict[str, Picture | None]]:
+    """By model and kind, of models of one cell; they are read only now, since a study has
+    gigabytes of them."""
+    ids = [str(model["model_id"]) for model in models]
+    first = models[0]
+    cell = cell_name(first["data"], first["method"], first["strength"])
+    rows = store.read("pictures", keys=[*ids, merged_key(cell)])
+    rows = rows.filter(pc.is_in(rows["model_id"], pa.array(ids, pa.string()))).to_pylist()
+    pictures: dict[str, dict[str, Picture | None]] = {model_id: {} for model_id in ids}
+    for row in rows:
+        pictures[row["model_id"]][row["kind"]] = _picture(row)
+    return pictures
 
 
 def _picture(row: dict[str, Any]) -> Picture | None:
-    """None for bytes that are no PNG: a damaged picture must not cost the page."""
-    png = row["png"]
-    if not isinstance(png, bytes) or not png.startswith(PNG) or len(png) < 24:
+    """None for bytes that are no picture: a damaged one must not cost the report."""
+    try:
+        with Image.open(io.BytesIO(row["png"])) as png:
+            width, height = png.size
+            file = io.BytesIO()
+            png.convert("RGB").save(file, "WEBP", quality=QUALITY)
+    except (OSError, TypeError, ValueError, SyntaxError):
         return None
-    width, height = struct.unpack(">II", png[16:24])
-    uri = "data:image/png;base64," + base64.b64encode(png).decode()
+    name = f"{row['model_id']}-{row['kind']}.webp"
     order, kl = row["order"] or [], row["kl"] or []
-    return Picture(uri, width, height, tuple(zip(order, kl, strict=False)))
+    return Picture(name, file.getvalue(), width, height, tuple(zip(order, kl, strict=False)))

@@ -2,7 +2,7 @@
 
 questions/NAME.py holds QUESTION and answer(results). An answer is a list of sentences, tables,
 figures and pictures in the order in which they are read, and published numbers with ours.
-page.py lays out any list of questions; NAME is the anchor of the question on the page.
+page.py lays out any list of questions, a page for each section; NAME is the question's anchor.
 
 Conventions:
 - Whatever the store lacks, a question answers, if only by a `missing` sentence that says what.
@@ -96,7 +96,7 @@ class Cell:
     text: str
     value: float | str | None = None  # by which rows are sorted, and what is exported
     below: tuple[str, ...] = ()  # further lines, smaller
-    style: str = ""  # classes of page.css
+    style: str = ""  # classes of report.css
     mark: str = ""  # an SVG that is drawn next to the text
 
 
@@ -160,9 +160,10 @@ class Figures:
 
 @dataclass(frozen=True)
 class Picture:
-    """A PNG of the store, and the latent and KL of each of its rows."""
+    """A picture of the store, as the report holds it, and the latent and KL of each of its rows."""
 
-    uri: str
+    name: str  # of its file below report/pictures
+    content: bytes = field(repr=False)
     width: int
     height: int
     rows: tuple[tuple[int, float], ...]

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
-from markupsafe import Markup
 
 from tasks.best import best_and_worst
-from tasks.report.figures.portraits import pictures_of
 from tasks.report.frames import DATA_SET, groups
-from tasks.report.labels import data_label, method_label
+from tasks.report.labels import data_label
+from tasks.report.portrait import portrait
 from tasks.report.questions import (
     Answer,
-    Portrait,
     PortraitGroup,
     Portraits,
     Question,
@@ -23,7 +19,7 @@ from tasks.report.questions import (
     missing,
 )
 from tasks.report.results import Column, Results
-from tasks.words import data_name, method_name, number, strength_text
+from tasks.words import data_name, method_name, strength_text
 
 QUESTION = Question("Best and worst by UDR", menu="Pictures")
 MOST_GROUPS = 14  # with more data sets × methods, one pair per data set
@@ -99,40 +95,17 @@ def _group(choice: Choice, results: Results) -> PortraitGroup:
     if choice.method:
         title += f" · {method_name(choice.method)}"
     by_id = of_data.set_index("model_id", drop=False)
+    method = f" with {method_name(choice.method)}" if choice.method else ""
     return PortraitGroup(
         title,
         tuple(
-            _portrait(role, choice, by_id.loc[model_id].to_dict(), columns, results)
+            portrait(
+                HEADINGS[role],
+                f"{CAPTIONS[role]} on {data_name(choice.data)}{method}: a row per latent",
+                by_id.loc[model_id].to_dict(),
+                columns,
+                results,
+            )
             for role, model_id in choice.models
         ),
-    )
-
-
-def _portrait(
-    role: str, choice: Choice, model: Mapping[Any, Any], columns: list[Column], results: Results
-) -> Portrait:
-    collapsed = ", collapsed: no informative latent" if model["collapsed"] else ""
-    latents = f"{model['informative']:.0f} of {results.study.latents}"
-    facts = (
-        ("", method_label(model["method"], results.styles, model["strength"])),
-        ("seed", str(model["seed"])),
-        *((column.title, number(float(model[column.id]))) for column in columns),
-        *((("informative latents", latents),) if pd.notna(model["informative"]) else ()),
-        ("KL", number(float(model["kl"]), 2)),
-        ("model_id", Markup("<code>{}</code>").format(model["model_id"])),
-    )
-    method = f" with {method_name(choice.method)}" if choice.method else ""
-    pictures = pictures_of(results.store, model)
-    return Portrait(
-        heading=HEADINGS[role] + collapsed,
-        facts=facts,
-        caption=f"{CAPTIONS[role]} on {data_name(choice.data)}{method}: a row per latent",
-        description=(
-            f"Latent traversal of {method_name(model['method'])} at strength "
-            f"{strength_text(model['strength'])}, seed {model['seed']}: one row per latent, by "
-            "falling KL."
-        ),
-        traversal=pictures.get("traversal"),
-        reconstruction=pictures.get("reconstruction"),
-        informative=results.study.udr.kl_threshold,
     )

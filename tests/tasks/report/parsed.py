@@ -1,4 +1,4 @@
-"""A page taken apart: its addresses, ids, words and table of scores."""
+"""A report taken apart: its addresses, ids, words and table of scores."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ VOID = {"meta", "img", "br", "link", "input", "hr"}
 
 
 class Page(HTMLParser):
+    """One page, or several that are read one after the other."""
+
     def __init__(self, html: str) -> None:
         super().__init__()
         self.html = html
@@ -29,7 +31,16 @@ class Page(HTMLParser):
 
     @classmethod
     def at(cls, path: str) -> Page:
-        return cls(Path(path).read_text(encoding="utf-8"))
+        """The first page of a report and its questions, in their order."""
+        index = Path(path)
+        first = index.read_text(encoding="utf-8")
+        menu = first[first.index("<nav") : first.index("</nav>")]
+        names = re.findall(r'href="(questions/[^"]*)"', menu)
+        return cls(first + "".join((index.parent / name).read_text("utf-8") for name in names))
+
+    @classmethod
+    def alone(cls, path: Path) -> Page:
+        return cls(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 import re
 import subprocess
@@ -10,6 +9,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
@@ -49,38 +49,78 @@ def headlines(store: Store, metric: str) -> pd.DataFrame:
     return scores[(scores.metric == metric) & (scores.part == "score") & scores.factor.isna()]
 
 
-def test_write_report_returns_the_path_of_the_one_file_it_writes(make_store: MakeStore) -> None:
+def written(store: Store) -> list[Path]:
+    folder = Path(store.root) / "report"
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_report_is_a_folder_of_pages_and_what_lies_beside_them(make_store: MakeStore) -> None:
     store = make_store(Grid())
     path = write_report(store, Grid().study())
-    assert path == store.path("report", "index.html")
-    assert [file.name for file in (Path(store.root) / "report").iterdir()] == ["index.html"]
+    folder = Path(store.root) / "report"
+    assert path == str(folder / "index.html")
+    names = [str(file.relative_to(folder)) for file in written(store)]
+    assert sorted([*store.read_json("report", "files.json"), "files.json"]) == names
+    kinds = {name.split("/")[0] for name in names}
+    assert kinds == {
+        *("beside-the-papers.csv", "cells", "figures", "files.json", "index.html", "models.html"),
+        *("models.js", "pictures", "questions", "report.css", "report.js"),
+    }
+    assert len(list(folder.glob("cells/*.html"))) == len(Grid().study().cells())
 
 
-def test_nothing_is_fetched(page: Page) -> None:
+def test_files_of_an_older_report_go_and_others_stay(make_store: MakeStore) -> None:
+    store = make_store(Grid())
+    write_report(store, Grid().study())
+    before = written(store)
+    mine = Path(store.root) / "report" / "figures" / "mine.txt"
+    mine.write_text("my own notes")
+    without("pictures")(store)
+    write_report(store, Grid().study())
+    gone = set(before) - set(written(store))
+    assert gone and all(path.suffix == ".webp" for path in gone)
+    assert mine.exists()
+
+
+def test_every_address_is_a_file_of_the_report_or_a_citation(store: Store) -> None:
     citations = {paper.url for paper in PAPERS.values()}
-    images, links = 0, 0
-    for tag, address in page.addresses:
-        if tag == "img":
-            assert address.startswith("data:image/png;base64,")
-            images += 1
-        elif address.startswith("#"):
-            assert address[1:] in page.ids, f"{address} leads nowhere"
-        else:
-            assert (tag, address in citations) == ("a", True), f"<{tag}> wants {address}"
-            links += 1
-    assert images
-    assert links
-    assert not {"link", "iframe", "object", "embed", "audio", "video", "base"} & set(page.tags)
-    assert "@import" not in page.html
-    assert "fetch(" not in page.html
-    for target in re.findall(r"url\(([^)]*)\)", page.html):
-        assert target.startswith("#")
-        assert target[1:] in page.ids
+    images = links = 0
+    for path in written(store):
+        if path.suffix != ".html":
+            continue
+        page = Page.alone(path)
+        for tag, address in page.addresses:
+            name, _, anchor = address.partition("#")
+            if address in citations and tag == "a":
+                links += 1
+            elif name:
+                target = (path.parent / name).resolve()
+                assert target.is_file(), f"{path.name}: <{tag}> wants {address}"
+                assert target.is_relative_to(Path(store.root) / "report")
+                assert not anchor or anchor in Page.alone(target).ids, address
+                images += tag == "img"
+            else:
+                assert anchor in page.ids, f"{path.name}: {address} leads nowhere"
+        assert not {"iframe", "object", "embed", "audio", "video", "base"} & set(page.tags)
+        assert "@import" not in page.html and "fetch(" not in page.html
+        for target in re.findall(r"url\(([^)]*)\)", page.html):
+            assert target.startswith("#") and target[1:] in page.ids
+        assert len(page.ids) == len(set(page.ids)) and page.balanced, path.name
+    assert images and links
 
 
-def test_the_html_is_well_formed(page: Page) -> None:
-    assert page.balanced
-    assert len(page.ids) == len(set(page.ids))
+def test_the_first_page_needs_no_other_file_to_be_read(store: Store) -> None:
+    page = Page.alone(Path(store.root) / "report" / "index.html")
+    assert not {"link", "img", "script"} & set(page.tags)
+    assert "style" in page.tags and len(page.html) < 200_000
+
+
+def test_the_first_page_has_the_findings_with_links_to_their_questions(store: Store) -> None:
+    page = Page.alone(Path(store.root) / "report" / "index.html")
+    found = re.search(r"Findings (.*?) Questions", page.text)
+    assert found
+    assert "Do the scores agree with each other? dSprites : the mean over one pair" in found[1]
+    assert ("a", "questions/agreement.html") in page.addresses
 
 
 def test_every_model_is_counted(page: Page, store: Store) -> None:
@@ -149,14 +189,17 @@ def test_the_pictures_are_the_models_own_in_one_and_three_channels(
     page: Page, store: Store
 ) -> None:
     pictures = table(store, "pictures")
-    stored = set(pictures.png)
-    modes = set()
-    for tag, address in page.addresses:
-        if tag == "img":
-            png = base64.b64decode(address.split(",", 1)[1])
-            assert png in stored
-            modes.add(Image.open(io.BytesIO(png)).mode)
-    assert modes == {"L", "RGB"}
+    folder = Path(store.root) / "report" / "pictures"
+    on_page = {address for tag, address in page.addresses if tag == "img"}
+    for address in on_page:
+        model_id, kind = Path(address).stem.split("-")
+        row = pictures[(pictures.model_id == model_id) & (pictures.kind == kind)].iloc[0]
+        stored = Image.open(io.BytesIO(row.png)).convert("RGB")
+        shown = Image.open(folder / Path(address).name).convert("RGB")
+        assert shown.size == stored.size
+        assert np.abs(np.asarray(shown, float) - np.asarray(stored, float)).mean() < 3
+        assert (folder / Path(address).name).stat().st_size < len(row.png)
+    assert on_page
     best = re.search(r"Best by UDR.*?model_id ([0-9a-f]{16}) (.*?)Images", page.text)
     assert best
     row = pictures[(pictures.model_id == best[1]) & (pictures.kind == "traversal")].iloc[0]
@@ -187,10 +230,14 @@ def test_text_is_escaped(make_store: MakeStore) -> None:
     evil = "<script>alert(\"x\")</script><b a='1'>&amp;"
     grid = replace(GRID, seeds=2, name=evil, about=evil, metrics=(evil,))
     grid = replace(grid, diverged={("dsprites", "beta_vae", 4.0, 1): evil})
-    page = Page.at(write_report(make_store(grid), grid.study()))
+    store = make_store(grid)
+    page = Page.at(write_report(store, grid.study()))
     assert "<script>alert" not in page.html
     assert "<b a=" not in page.html
-    assert page.tags.count("script") == 1
+    pages = [Page.alone(path) for path in written(store) if path.suffix == ".html"]
+    scripts = {one.tags.count("script") for one in pages}
+    assert scripts == {0, 1, 3}, "none on the first page, three where all models are"
+    assert all("<script>alert" not in one.html and "<b a=" not in one.html for one in pages)
     assert page.text.count(evil) >= 4  # title, heading, about, reason, the metric's name
     assert page.balanced
 
@@ -268,10 +315,16 @@ def test_the_same_tables_give_the_same_page(make_store: MakeStore) -> None:
 
 def test_any_list_of_questions_is_a_page(make_store: MakeStore) -> None:
     grid = Grid(data=("dsprites",), curves=False, pictures=False)
-    page = Page.at(write_report(make_store(grid), grid.study(), ["ranking", "run", "failures"]))
-    assert re.findall(r'<section id="(\w+)">', page.html) == ["ranking", "run", "cite"]
-    assert re.findall(r'<h3 id="(\w+)">', page.html) == ["failures"]
-    assert re.findall(r'<a href="#(\w+)">', page.html) == ["ranking", "run", "cite", "tables"]
+    store = make_store(grid)
+    index = Page.alone(Path(write_report(store, grid.study(), ["ranking", "run", "failures"])))
+    menu = index.html[index.html.index("<nav") : index.html.index("</nav>")]
+    assert re.findall(r'<a href="(.*?)"', menu) == [
+        "questions/ranking.html",
+        "questions/run.html",
+        "models.html",
+    ]
+    run = Page.alone(Path(store.root) / "report" / "questions" / "run.html")
+    assert run.ids == ["run", "failures"]
 
 
 def test_a_section_without_an_answer_says_so_once(make_store: MakeStore) -> None:

@@ -26,3 +26,18 @@ document.querySelectorAll(".filters").forEach(filters => {
     }
   });
 });
+// A figure's drawing as text, for a paper or a slide; its colours are written out.
+document.querySelectorAll("button.copy").forEach(button => {
+  if (!navigator.clipboard) return;
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    const svg = button.closest("figure").querySelector("svg").cloneNode(true);
+    const style = getComputedStyle(document.documentElement);
+    svg.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+    svg.setAttribute("font-family", "sans-serif");
+    const text = svg.outerHTML.replace(/var\((--[\w-]+)\)/g, (_, name) => style.getPropertyValue(name).trim());
+    await navigator.clipboard.writeText(text);
+    button.textContent = "copied";
+    setTimeout(() => { button.textContent = "copy SVG"; }, 1500);
+  });
+});

@@ -1,0 +1,109 @@
+// The table of all models: only the rows in sight are in the page, so that 12,600 stay quick.
+(() => {
+  const { columns, rows, cells } = JSON.parse(document.getElementById("model-data").textContent);
+  const ROW = 30, MORE = 6;
+  const LISTS = ["Data set", "Source", "Method", "Strength", "Status"];
+  const box = document.getElementById("model-table"), count = document.getElementById("model-count");
+  const filters = document.getElementById("model-filters");
+  let order = rows.map((_, place) => place), sorted = -1, descending = true;
+
+  const make = (tag, text, parent, attributes = {}) => {
+    const element = document.createElement(tag);
+    element.textContent = text;
+    Object.entries(attributes).forEach(([name, value]) => element.setAttribute(name, value));
+    parent.append(element);
+    return element;
+  };
+  const text = value => value === null ? "–" : typeof value === "number" ? String(value).replace("-", "−") : value;
+
+  const head = make("div", "", box, { class: "head", role: "row" });
+  const heads = columns.map((title, place) => {
+    const cell = make("div", "", head, { role: "columnheader" });
+    const button = make("button", title, cell, { type: "button" });
+    button.addEventListener("click", () => sort(place));
+    return cell;
+  });
+  const space = make("div", "", box, { class: "space", role: "rowgroup" });
+  const widths = columns.map((title, place) => {
+    const numeric = place > 7 || ["Strength", "Seed", "Seconds"].includes(title);
+    const longest = rows.reduce((most, row) => Math.max(most, text(row[place]).length), 4);
+    return `${Math.max(longest + 2, Math.min(title.length, 24) + 2, numeric ? 9 : 6)}ch`;
+  });
+  box.style.setProperty("--columns", widths.join(" "));
+
+  const lists = LISTS.map(title => columns.indexOf(title)).map(place => {
+    const values = [...new Set(rows.map(row => row[place]))];
+    if (values.length < 2) return null;
+    const label = make("label", columns[place] + " ", filters);
+    const list = make("select", "", label, { name: columns[place] });
+    make("option", "all", list, { value: "" });
+    values.forEach(value => make("option", text(value), list, { value: JSON.stringify(value) }));
+    return { place, list };
+  }).filter(Boolean);
+  const label = make("label", "Model ", filters);
+  const search = make("input", "", label, { type: "search", size: "17", placeholder: "begins with" });
+
+  const choose = () => {
+    const wanted = lists.filter(({ list }) => list.value).map(({ place, list }) => [place, JSON.parse(list.value)]);
+    const begins = search.value.trim().toLowerCase();
+    order = [];
+    rows.forEach((row, place) => {
+      if (wanted.every(([column, value]) => row[column] === value) && row[0].startsWith(begins)) order.push(place);
+    });
+    arrange();
+  };
+  const sort = place => {
+    descending = sorted === place ? !descending : place > 7;
+    sorted = place;
+    arrange();
+  };
+  const arrange = () => {
+    if (sorted >= 0) {
+      const sign = descending ? -1 : 1;
+      order.sort((a, b) => {
+        const [one, other] = [rows[a][sorted], rows[b][sorted]];
+        if (one === null || other === null) return (one === null) - (other === null) || a - b;
+        return sign * (one < other ? -1 : one > other ? 1 : 0) || a - b;
+      });
+    }
+    heads.forEach((cell, place) => {
+      if (place === sorted) cell.setAttribute("aria-sort", descending ? "descending" : "ascending");
+      else cell.removeAttribute("aria-sort");
+    });
+    count.textContent = `${order.length.toLocaleString("en")} of ${rows.length.toLocaleString("en")} models`;
+    space.style.height = `${order.length * ROW}px`;
+    box.scrollTop = 0;
+    draw();
+  };
+  const draw = () => {
+    const first = Math.max(0, Math.floor(box.scrollTop / ROW) - MORE);
+    const last = Math.min(order.length, first + Math.ceil(box.clientHeight / ROW) + 2 * MORE);
+    const lines = document.createDocumentFragment();
+    for (let place = first; place < last; place++) {
+      const row = rows[order[place]];
+      const line = make("div", "", lines, { class: "row", role: "row", style: `top:${place * ROW}px` });
+      row.forEach((value, column) => {
+        const cell = make("div", column ? text(value) : "", line, { role: "cell" });
+        if (column > 3 && typeof value === "number") cell.className = "number";
+        if (!column) {
+          make("a", value, cell, { href: `cells/${encodeURIComponent(cells[order[place]])}.html#${value}` });
+          cell.append(" ");
+          make("a", "log", cell, { href: `../models/${value}/log.txt`, class: "log" });
+        }
+      });
+    }
+    space.replaceChildren(lines);
+  };
+  // #model=ID and #cell=NAME choose what is seen
+  const follow = () => {
+    const [what, value] = decodeURIComponent(location.hash.slice(1)).split("=");
+    if (what === "model") search.value = value;
+    if (what === "cell") location.replace(`cells/${encodeURIComponent(value)}.html`);
+    choose();
+  };
+  filters.addEventListener("input", choose);
+  box.addEventListener("scroll", () => requestAnimationFrame(draw));
+  addEventListener("resize", draw);
+  addEventListener("hashchange", follow);
+  follow();
+})();
