@@ -42,9 +42,12 @@ def cell_pages(results: Results) -> Iterator[tuple[str, str, Answer]]:
         name = cell_page({"data": data, "source": source, "method": method, "strength": strength})
         title = f"{method_name(method)}, {symbol(method)} = {strength_text(strength)}"
         rows = trained.get(key, results.models.iloc[:0])
-        content = [_about(ended, rows, results), _models(ended, rows, results)]
-        content += _curves(curves.get(key), key, results)
-        content += _portraits(rows, results)
+        content: list[Content] = [
+            _about(ended, rows, results),
+            _models(ended, rows, results),
+            *_curves(curves.get(key), key, results),
+            *_portraits(rows, results),
+        ]
         yield name, f"{title} on {data_name(data)}", Answer(tuple(content))
 
 
@@ -77,8 +80,8 @@ def _models(ended: pd.DataFrame, trained: pd.DataFrame, results: Results) -> Tab
     rows = []
     for place, row in enumerate(ended.to_dict("records"), 1):
         model_id = str(row["model_id"])
-        values = by_id.loc[model_id] if model_id in by_id.index else None
-        scores = [None if values is None else float(values[c.id]) for c in columns]
+        known = model_id in by_id.index
+        scores = [float(by_id[c.id][model_id]) if known else None for c in columns]
         rows.append(
             Row(
                 (

@@ -63,7 +63,7 @@ def write_report(store: Store, study: Study, questions: Sequence[str] = QUESTION
     }
     for section in answered:
         first = section[0]
-        page = {"root": "../", "current": first.name, "title": first.question.title}
+        page: dict[str, Any] = {"root": "../", "current": first.name, "title": first.question.title}
         files.write(f"questions/{first.name}.html", _render("part", common, page, parts=section))
     for name, title, answer in cell_pages(results):
         page = {"root": "../", "current": name, "title": title}
