@@ -95,6 +95,8 @@ def sections(results: Results, questions: Sequence[str]) -> list[list[Part]]:
     by_section: dict[str, list[Part]] = {}
     for name in questions:
         question, answer = load(name)
+        if question.needs_factors and not results.has_factors:
+            continue
         part = Part(name, question, answer(results))
         section = by_section.setdefault(question.section or name, [])
         if not (section and section[0].answer.is_missing and part.answer.is_missing):

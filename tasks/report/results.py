@@ -74,6 +74,13 @@ class Results:
         return next((c for c in self.rankings if self.models[c.id].notna().any()), None)
 
     @cached_property
+    def has_factors(self) -> bool:
+        """Whether scores can be compared with the factors of the pictures: the user's own pictures
+        may have none."""
+        scored = any(metric.kind != "unsupervised" for metric in self.metrics)
+        return scored or bool((self.frames.models["source"] != "user").any())
+
+    @cached_property
     def styles(self) -> dict[str, Style]:
         """How each method is drawn, in the order of the study."""
         return styles_of([*self.study.methods, *self.frames.models["method"].unique()])

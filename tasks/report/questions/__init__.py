@@ -67,6 +67,7 @@ class Question:
     menu: str = ""  # its entry in the page's menu, if it opens a section
     section: str = ""  # the question whose section it is in; empty: it has its own
     papers: tuple[tuple[str, str], ...] = ()  # (key of tasks.citations.PAPERS, place in it)
+    needs_factors: bool = False  # left out of the report of pictures without any
 
     @property
     def place(self) -> str:

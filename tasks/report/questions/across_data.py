@@ -34,6 +34,7 @@ QUESTION = Question(
     "Do good strengths of one data set do well on another?",
     menu="Across data sets",
     papers=(("locatello-2019", "Figures 4, 17 and 18"),),
+    needs_factors=True,
 )
 ABOUT = (
     "Spearman's rank correlation between two data sets over the methods and strengths, each at its "

@@ -34,6 +34,7 @@ QUESTION = Question(
     "Do the scores agree with each other?",
     menu="Agreement",
     papers=(("locatello-2019", "Figures 2, 11 and 12"),),
+    needs_factors=True,
 )
 ABOUT = (
     "Spearman's rank correlation over all models of a data set. Where less is better the sign is "

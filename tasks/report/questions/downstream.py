@@ -39,6 +39,7 @@ QUESTION = Question(
     "Are disentangled models better for a later task?",
     menu="Later tasks",
     papers=(("locatello-2019", "Figures 5, 19, 22 and 23"),),
+    needs_factors=True,
 )
 ABOUT = (
     "A classifier learns each factor from a model's codes. First, rank correlations over all "

@@ -31,6 +31,7 @@ QUESTION = Question(
     "Do disentangled models save labels?",
     section="downstream",
     papers=(("locatello-2019", "Figures 6, 20 and 21"),),
+    needs_factors=True,
 )
 ABOUT = (
     "Up: the efficiency, which is the accuracy after 100 labels divided by that after 10,000. Of 1 "

@@ -20,6 +20,7 @@ QUESTION = Question(
     "Can good models be chosen by loss or total correlation?",
     menu="Without labels",
     papers=(("locatello-2019", "Figures 4 and 16"),),
+    needs_factors=True,
 )
 ABOUT = (
     "Spearman's rank correlation over all models of a data set of four quantities that need no "

@@ -117,8 +117,8 @@ def checked(path: str) -> Page:
 
 
 def section(html: str, name: str) -> str:
-    """The words of a section."""
-    match = re.search(rf'<section id="{name}">.*?</section>', html, re.DOTALL)
+    """The words of a question and of what follows it on its page."""
+    match = re.search(rf'<section id="{name}">.*?</main>', html, re.DOTALL)
     assert match, name
     text = re.sub(r"<svg.*?</svg>|<[^>]+>", " ", match[0], flags=re.DOTALL)
     return re.sub(r"\s+", " ", unescape(text))

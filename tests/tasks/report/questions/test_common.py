@@ -14,7 +14,7 @@ import pytest
 from infra.store import Store
 from models import METHODS
 from tasks.citations import PAPERS
-from tasks.report.page import write_report
+from tasks.report.page import sections, write_report
 from tasks.report.published import SIX
 from tasks.report.questions import (
     QUESTIONS,
@@ -191,7 +191,13 @@ def test_every_question_answers_whatever_there_is(answers: Answers, case: str) -
 def test_there_is_a_page_of_whatever_there_is(results_of: ResultsOf, case: str) -> None:
     results = results_of(case)
     page = checked(write_report(results.store, results.study))
-    assert {name for name in QUESTIONS if not load(name)[0].section} <= set(page.ids)
+    asked = [load(name)[0] for name in QUESTIONS]
+    wanted = {q.menu for q in asked if q.menu and (results.has_factors or not q.needs_factors)}
+    menu = {part.question.menu for part, *_ in sections(results, QUESTIONS)}
+    assert menu == wanted
+    assert {name for name, q in zip(QUESTIONS, asked, strict=True) if q.menu in wanted} <= set(
+        page.ids
+    )
 
 
 def test_the_full_grid_answers_every_question(answers: Answers) -> None:
