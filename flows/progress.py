@@ -9,10 +9,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from flows.commands.text import duration
 from tasks.study.model import CAN_RETRY
+
+if TYPE_CHECKING:
+    from rich.progress_bar import ProgressBar
 
 LOG_SECONDS = 15.0
 STAGES = ("train", "score", "compare")
@@ -223,9 +226,15 @@ def _table(progress: Progress) -> object:
     return table
 
 
-def _bar(done: float, total: float) -> object:
+def _bar(done: float, total: float) -> ProgressBar:
     """A bar in colours that also a terminal of 16 has: rich's own are all one grey there."""
     from rich.progress_bar import ProgressBar
 
-    colours = {"style": "bright_black", "complete_style": "magenta", "finished_style": "green"}
-    return ProgressBar(total=total, completed=done, width=30, **colours)
+    return ProgressBar(
+        total=total,
+        completed=done,
+        width=30,
+        style="bright_black",
+        complete_style="magenta",
+        finished_style="green",
+    )

@@ -39,13 +39,14 @@ def cluster_machines(address: str) -> list[Mapping[str, float]]:
     check_address(address)
     import grpc
     from ray._private.grpc_utils import init_grpc_channel
-    from ray.core.generated import gcs_service_pb2 as messages
-    from ray.core.generated.gcs_service_pb2_grpc import NodeInfoGcsServiceStub
+    from ray.core.generated import gcs_service_pb2, gcs_service_pb2_grpc
     from ray.exceptions import AuthenticationError
 
+    messages: Any = gcs_service_pb2  # generated, without types
+    services: Any = gcs_service_pb2_grpc
     try:
         with init_grpc_channel(address) as channel:
-            ask: Any = NodeInfoGcsServiceStub(channel).GetAllNodeInfo  # type: ignore[no-untyped-call]
+            ask = services.NodeInfoGcsServiceStub(channel).GetAllNodeInfo
             nodes = ask(messages.GetAllNodeInfoRequest(), timeout=ANSWER_SECONDS).node_info_list
     except AuthenticationError:
         found = f"RAY_AUTH_MODE=token and no token for {address}"
@@ -64,10 +65,10 @@ def _only_cluster() -> str:
     """What `auto` means: Ray itself would take any of several."""
     from ray._private import services
 
-    if address := os.environ.get("RAY_ADDRESS"):
-        return address
+    if named := os.environ.get("RAY_ADDRESS"):
+        return named
     running = sorted(services.find_gcs_addresses())
-    address = running[0] if len(running) == 1 else services.find_bootstrap_address(None)
+    address: str | None = running[0] if len(running) == 1 else services.find_bootstrap_address(None)
     if not address:
         found = f"auto, and {len(running) or 'no'} Ray clusters here"
         raise WrongInput("--ray", " ".join([found, *running]), "HOST:PORT of one, as in ray start")

@@ -54,8 +54,8 @@ def with_sources(
                 lacking[choice.name] = error
         choices.append(choice)
     if missing:
-        for error in lacking.values():
-            missing(error)
+        for reason in lacking.values():
+            missing(reason)
     elif lacking:
         raise _all_of(lacking)
     return study.model_copy(update={"data": tuple(choices)})
