@@ -15,7 +15,7 @@ from pydantic import model_serializer
 import data
 from data.base.protocol import Source
 from infra.errors import WrongInput, one_of
-from tasks.study.settings import Settings, file_name
+from tasks.study.settings import LONGEST_NAME, Settings, file_name
 
 
 class ReadFacts(Settings):
@@ -81,7 +81,8 @@ def name_of(place: str) -> str:
     """A name for the pictures of a file or folder, made of what a name may have."""
     stem = Path(os.path.normpath(Path(place).expanduser().absolute())).stem
     letters = unicodedata.normalize("NFKD", stem).encode("ascii", "ignore").decode()
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", letters).strip("-._") or "pictures"
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", letters).strip("-._")
+    return name[:LONGEST_NAME] or "pictures"
 
 
 def check_choices(choices: Sequence[DataChoice]) -> None:
