@@ -41,20 +41,31 @@ def plan(
     *,
     set_: Overrides = (),
     store: StorePlace = None,
+    cores: Annotated[
+        int | None, Parameter(help="how long on so many cores? [this machine's]")
+    ] = None,
+    gpus: Annotated[
+        int | None, Parameter(help="and on so many GPUs, one for each model [0]")
+    ] = None,
+    ray: Annotated[
+        str | None, Parameter(help="how long on this Ray cluster, as it is now?")
+    ] = None,
     calibrate: Annotated[bool, Parameter(help="measure this machine again")] = False,
     data_dir: DataDir = None,
     json: Json = False,
 ) -> int:
-    """Print what a study would do: cells, models, steps, what is done and left, core-hours.
+    """Print what a study would do: models, what is done and left, core-hours, days, disk space.
 
-    The first plan on a machine measures a few training steps; later ones are quick.
+    The first plan of a kind measures this machine for half a minute; later ones are quick.
 
-    Example: tolstoy plan locatello-2019 --set seeds=5
+    Example: tolstoy plan locatello-2019 --set seeds=5 --cores 256
     """
     from flows.commands.plan import plan as print_plan
 
     use_folder(data_dir)
-    return print_plan(spec, set_, store, calibrate=calibrate, json=json)
+    return print_plan(
+        spec, set_, store, cores=cores, gpus=gpus, ray=ray, calibrate=calibrate, json=json
+    )
 
 
 @app.command

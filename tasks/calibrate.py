@@ -1,36 +1,66 @@
-"""Time a few training steps and encoded images on one core: `python -m tasks.calibrate NETWORK...`.
+"""Measure what a study costs on one core of this machine: `python -m tasks.calibrate KEY...`.
 
-A network is "method channels architecture latents". Prints JSON; random pixels take as long as
-real ones.
+A key is of one of the kinds below, as tasks/study/measured.py makes them. Prints JSON: by key, what
+was measured. Random pixels take as long as real ones.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import sys
+import tempfile
 import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import torch
 
 import models
+from data.base.cache import ENVIRONMENT
+from infra.store import Store
 from models.architecture import VAE
 from models.recipe import Recipe
 from models.representation import encode
 from models.training import TrainingModule
+from tasks.checkpoints import DIGEST
+from tasks.compare import compare_tile
+from tasks.model_row import write_row
+from tasks.score import score_model
+from tasks.streams import stream
+from tasks.study.measured import MODEL, PAIRS, STEP
+from tasks.study.model import TRAINED, Model
+from tasks.study.reading import parse_study
+from tasks.study.sources import with_sources
+from tasks.study.spec import Study
+from tasks.train import train_model
+from tasks.weights import WEIGHTS
 
 BATCH, STEPS, WARM_UP = 64, 8, 3
+PICTURES = 200
+PROBES = 100, 1000  # rows
+STEPS_FOR_PICTURES = 20
+FEW, MANY = 4, 48  # models that are compared
+FEW_ROWS = 200
 
 
-def measure(network: str) -> dict[str, float]:
-    """Seconds per optimiser step and per encoded image."""
-    method, channels, architecture, latents = network.split()
+def measure(key: str) -> dict[str, Any]:
+    kind, _, facts = key.partition(" ")
+    ways: dict[str, Callable[..., dict[str, float]]] = {STEP: _step, MODEL: _model, PAIRS: _pairs}
+    return {**ways[kind](**json.loads(facts)), "when": time.time()}
+
+
+def _step(method: str, channels: int, architecture: str, latents: int) -> dict[str, float]:
+    """Seconds per optimiser step and per encoded image; the bytes of a checkpoint."""
     generator = torch.Generator().manual_seed(0)
-    images = torch.rand(BATCH, int(channels), 64, 64, generator=generator)
+    images = torch.rand(BATCH, channels, 64, 64, generator=generator)
     images = images.contiguous(memory_format=torch.channels_last)
     training = TrainingModule(
-        VAE(int(channels), int(latents), architecture),
-        models.build_objective(method, 1.0, int(latents)),
+        VAE(channels, latents, architecture),
+        models.build_objective(method, 1.0, latents),
         Recipe(steps=STEPS),
         batch=lambda step: images,
         noise=lambda step: generator,
@@ -46,9 +76,138 @@ def measure(network: str) -> dict[str, float]:
     began = time.perf_counter()
     encode(training.vae, many)
     image = (time.perf_counter() - began) / len(many)
-    return {"step": statistics.median(steps[WARM_UP:]), "image": image, "when": time.time()}
+    size = DIGEST + len(training.checkpoint())
+    return {"step": statistics.median(steps[WARM_UP:]), "image": image, "checkpoint": size}
+
+
+def _model(
+    channels: int, architecture: str, latents: int, sizes: list[int], metrics: dict[str, Any]
+) -> dict[str, float]:
+    """What a model takes besides its steps and the encoding of pictures for its scores.
+
+    Models of a small study are trained and scored. The first one warms up, and has steps enough for
+    pictures of the usual size; the others have hardly any, and differ in the rows of their probe.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ[ENVIRONMENT] = folder
+        spec = {
+            "name": "small",
+            "data": [{"images": _made_up_pictures(Path(folder), channels, sizes)}],
+            "methods": {"beta_vae": [1]},
+            "seeds": 1 + len(PROBES),
+            "architecture": architecture,
+            "latents": latents,
+            "metrics": metrics,
+        }
+        store = Store(Path(folder, "store"))
+
+        def done(seed: int, steps: int, probe: int) -> dict[str, float]:
+            training = {"steps": steps, "batch_size": 16, "learning_rate": 1e-3}
+            study = with_sources(parse_study({**spec, "training": training, "probe": probe}))
+            return _train_and_score(store, study, study.cells()[0].models[seed])
+
+        first = done(0, STEPS_FOR_PICTURES, PROBES[0])
+        few, many = (done(1 + i, 1, probe) for i, probe in enumerate(PROBES))
+    row = max(many["train"] - few["train"], 0) / (PROBES[1] - PROBES[0])
+    return {
+        "train": max(few["train"] - PROBES[0] * row, 0),
+        "train_row": row,
+        "score": few["score"],
+        "metrics": few["metrics"],
+        "weights": first["weights"],
+        "tables": first["tables"],
+    }
+
+
+def _train_and_score(store: Store, study: Study, model: Model) -> dict[str, float]:
+    """Seconds of the stages and of metrics alone; bytes of weights, and of tables but codes."""
+    began = time.perf_counter()
+    if train_model(store, study, model) != TRAINED:
+        raise RuntimeError(store.read("models")["reason"].to_pylist())
+    trained = time.perf_counter()
+    score_model(store, study, model)
+    scored = time.perf_counter()
+    rows = store.read("scores", ["metric", "seconds"], [model.id]).to_pylist()
+    metrics = sum({row["metric"]: row["seconds"] for row in rows}.values())
+    tables = [name for name in store.names("tables") if name != "representations"]
+    return {
+        "train": trained - began,
+        "score": scored - trained - metrics,
+        "metrics": metrics,
+        "weights": _size(store, "models", model.id, WEIGHTS),
+        "tables": sum(_size(store, "tables", name, f"{model.id}.parquet") for name in tables),
+    }
+
+
+def _pairs(latents: int, rows: int, similarities: list[str]) -> dict[str, float]:
+    """Seconds of comparing, per model and per ordered pair and similarity; the bytes of that and of
+    a row of the codes."""
+    _compare(latents, FEW_ROWS, FEW, similarities)  # compiles
+    of_models, _, codes = _compare(latents, rows, FEW, similarities)
+    of_pairs, size, _ = _compare(latents, FEW_ROWS, MANY, similarities)
+    pairs = MANY * (MANY - 1) * max(len(similarities), 1)
+    return {
+        "compare_row": of_models / FEW / rows,
+        "pair": of_pairs / pairs,
+        "pair_bytes": size / pairs,
+        "row_bytes": codes / FEW / rows,
+    }
+
+
+def _compare(
+    latents: int, rows: int, count: int, similarities: list[str]
+) -> tuple[float, int, int]:
+    """Seconds to compare so many models; the bytes of their pairs and of their codes."""
+    spec = {
+        "name": "small",
+        "data": ["dsprites"],
+        "methods": {"beta_vae": [1]},
+        "seeds": count,
+        "latents": latents,
+        "metrics": [],
+        "udr": {"similarities": similarities, "pools": ["cell"]},
+    }
+    study = parse_study(spec)
+    (cell,) = study.cells()
+    draws = stream("calibrate")
+    signals = draws.normal(size=(rows, latents))
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(folder)
+        for model in cell.models:
+            codes = signals @ (np.eye(latents) + draws.normal(size=(latents, latents)))
+            logvar = draws.normal(size=(rows, latents))
+            columns = {"row": range(rows), "mean": codes.tolist(), "logvar": logvar.tolist()}
+            store.write_part("representations", model.id, {**model.keys, **columns})
+            write_row(model, store, TRAINED, kl_per_latent=[[1.0] * latents])
+        began = time.perf_counter()
+        compare_tile(store, study, cell.models, [(cell.name, cell.name)])
+        seconds = time.perf_counter() - began
+        return seconds, _bytes_of(store, "pairs"), _bytes_of(store, "representations")
+
+
+def _bytes_of(store: Store, table: str) -> int:
+    return sum(_size(store, "tables", table, f"{name}.parquet") for name in store.parts(table))
+
+
+def _size(store: Store, *names: str) -> int:
+    place = Path(store.path(*names))
+    return place.stat().st_size if place.is_file() else 0
+
+
+def _made_up_pictures(folder: Path, channels: int, sizes: list[int]) -> str:
+    """A file of smooth pictures with factors of these sizes."""
+    draws = stream("calibrate")
+    blocks = draws.integers(0, 256, (PICTURES, 8, 8, channels), np.uint8)
+    images = blocks.repeat(8, axis=1).repeat(8, axis=2)
+    factors = draws.integers(0, sizes, (PICTURES, len(sizes)))
+    file = folder / "pictures.npz"
+    if sizes:
+        np.savez(file, images=images, factors=factors)
+    else:
+        np.savez(file, images=images)
+    return str(file)
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    print(json.dumps({network: measure(network) for network in sys.argv[1:]}))
+    print(json.dumps({key: measure(key) for key in sys.argv[1:]}))

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import data
 from data.own import copies
+from flows.start_up import call_on_a_worker
 from infra.drivers.claims import CLAIMS
 from infra.drivers.liveness import DRIVERS, DriverWatch, Life
 from infra.drivers.lock import BEAT_SECONDS
@@ -256,15 +257,8 @@ def torch(script: str = TORCH, seconds: float = 60.0) -> Finding:
 
 def one_task() -> Finding:
     """A flow with one task on a worker, as a run starts them."""
-    from prefect import flow, task
-
-    from infra.prefect_server import prefect_api
-    from infra.workers import running_workers
-
     began = time.monotonic()
-    with prefect_api(), running_workers(None, 1) as workers:
-        ask = task(name="ask")(lambda: list(workers.map(platform.node, [()])))
-        ((_, host),) = flow(name="doctor")(lambda: ask())()
+    host = call_on_a_worker(platform.node)
     text = f"Prefect's API, Ray and a task took {time.monotonic() - began:.1f} s"
     if host != platform.node():
         return fail(f"{text}; the worker answered {host!r}")

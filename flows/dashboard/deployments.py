@@ -30,6 +30,7 @@ from flows.dashboard.page import (
     show_report,
 )
 from flows.driver import StudyRun
+from flows.estimate import where
 from flows.open_study import open_study
 from flows.ranking import rank_store
 from flows.study import FEEDERS, complete_study
@@ -105,7 +106,9 @@ def _study(form: StudyForm, limits: Limits) -> str:
 
 def _plan(form: StudyForm, limits: Limits) -> str:
     store = Store(limits.store(form.folder))
-    text, key = plan_text(form.study(limits), store), key_of(store, "plan")
+    workers = None if limits.ray else limits.workers_for(form.workers)
+    machines = where(workers, None, limits.ray)
+    text, key = plan_text(form.study(limits), store, machines), key_of(store, "plan")
     about = "What the study would do; nothing was trained"
     artifacts_of_this_run().show("markdown", key, about, f"```\n{text}\n```")
     return f"Nothing was trained. The plan is under Artifacts, {key}."

@@ -111,6 +111,24 @@ def missing_parts(store: Store, models: Sequence[Model], udr: Udr) -> list[PairP
     ]
 
 
+def pairs_in(parts: Iterable[PairPart]) -> int:
+    """The rows of these parts: ordered pairs of different models, for each similarity."""
+    return sum(_rows(part.one, part.other) for part in parts)
+
+
+def missing_pairs(store: Store, models: Sequence[Model], udr: Udr) -> int:
+    """How many rows the store lacks of the pairs of these models."""
+    return sum(
+        _rows(one, other)
+        for part in missing_parts(store, models, udr)
+        for one, other in part.missing(stored_models(store, part, udr.kl_threshold))
+    )
+
+
+def _rows(one: Sequence[Model], other: Sequence[Model]) -> int:
+    return len(one) * (len(one) - 1) if one == other else 2 * len(one) * len(other)
+
+
 def wanted_parts(models: Sequence[Model], udr: Udr) -> list[PairPart]:
     """The parts that these trained models of one data set need for these pools."""
     cells: dict[str, list[Model]] = {}

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
 
+from flows.calibration import START_UP
 from flows.cli import main
+from infra.store import Store
+from tasks.model_row import write_row
+from tasks.study.measured import Measured
+from tasks.study.model import TRAINED
+from tasks.study.reading import read_study
+from tasks.study.sources import with_sources
 from tests.flows.conftest import TINY, write_spec
+from tests.infra.ray_head import ray_head
+from tests.tasks.study.test_cost import MEASURED
+
+
+def as_if_measured(keys: list[str], renew: bool) -> Measured:
+    made_up = {key: MEASURED[key.partition(" ")[0]] | {"when": 0.0} for key in keys}
+    return made_up | {START_UP: {"seconds": 9.0}}
 
 
 def test_plan_counts_what_is_there_and_what_is_left(
@@ -38,10 +53,7 @@ def test_plan_and_run_say_what_was_read(
     spec = write_spec(tmp_path / "own.yaml", data=[{"folder": str(tmp_path / "My Photos")}])
     said = f"3 pictures, 3 channels, of {tmp_path}/My Photos (1 file ignored)"
     doubt = "tolstoy: warning: My-Photos: 3 pictures: results of fewer than 100 are mostly chance"
-    measured = {"step": 0.1, "image": 0.01, "when": 0.0}
-    monkeypatch.setattr(
-        "flows.commands.plan._calibration", lambda names, _: dict.fromkeys(names, measured)
-    )
+    monkeypatch.setattr("flows.estimate.measured_here", as_if_measured)
     arguments = [str(spec), "--store", str(tmp_path / "store")]
     assert main(["plan", *arguments]) == 0
     out, err = capsys.readouterr()
@@ -57,3 +69,89 @@ def test_plan_and_run_say_what_was_read(
     assert main(["run", *arguments]) == 130
     lines = capsys.readouterr().err.splitlines()
     assert f"My-Photos: {said}" in lines and doubt in lines
+
+
+def as_json(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, Any]:
+    assert main(["plan", *map(str, arguments), "--json"]) == 0
+    plan: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return plan
+
+
+def test_a_plan_for_other_machines(
+    spec: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("flows.estimate.measured_here", as_if_measured)
+    arguments = [spec, "--set", "seeds=40", "--store", tmp_path / "new"]
+    one, many = (as_json(capsys, *arguments, "--cores", cores) for cores in (1, 16))
+    assert one["core_hours_left"] == many["core_hours_left"] == sum(one["hours_left"].values())
+    assert all(hours > 0 for hours in one["hours_left"].values())
+    minutes = [plan["minutes_left"] - plan["start_up_seconds"] / 60 for plan in (one, many)]
+    assert minutes[0] == pytest.approx(16 * minutes[1], rel=0.1)
+    with ray_head([{"CPU": 10.0}, {"CPU": 6.0}]) as address:
+        assert as_json(capsys, *arguments, "--ray", address) == many
+        assert main(["plan", *map(str, arguments), "--ray", address]) == 0
+    assert f"on 16 cores of {address}, of which 9 s to start" in capsys.readouterr().out
+    (of_data,) = one["data_sets"]
+    assert (of_data["data"], of_data["source"], of_data["models_left"]) == (
+        "dsprites",
+        "redrawn",
+        120,
+    )
+    assert of_data["bytes"]["weights"] == one["bytes"]["weights"] == 120 * 1000
+
+
+def test_a_gpu_counts_as_a_core_until_one_has_trained(
+    spec: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("flows.estimate.measured_here", as_if_measured)
+    arguments = ["plan", str(spec), "--store", str(tmp_path / "store"), "--gpus", "2"]
+    assert main(arguments) == 0
+    text = capsys.readouterr().out
+    assert "and 2 GPUs such as this machine's" in text
+    assert "each counted as one core" in text
+    before = as_json(capsys, *arguments[1:])
+    study = with_sources(read_study(str(spec)))
+    store = Store(tmp_path / "store")
+    store.write_json(study.model_dump(mode="json"), "study.json")
+    model = study.cells()[0].models[0]
+    write_row(model, store, TRAINED, steps=120, seconds=1.2, device="A100", kl_per_latent=[[1.0]])
+    after = as_json(capsys, *arguments[1:])
+    assert (before["gpu_pace_known"], after["gpu_pace_known"]) == (False, True)
+    steps, other = 120 * 0.5 * 8 / 64, 64 * 0.125 + 3.0
+    assert before["hours_left"]["training"] == pytest.approx(6 * (steps + other) / 3600)
+    on_gpu = 120 * 1.2 / 120
+    assert after["hours_left"]["training"] == pytest.approx(5 * (on_gpu + other) / 3600)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--cores", "0"], "--cores: found 0; accepted: a number from 1 to "),
+        (["--gpus", "-1"], "--gpus: found -1; accepted: a number from 0 to "),
+        (["--cores", "4", "--ray", "127.0.0.1:1"], "--ray: found 127.0.0.1:1 beside --cores"),
+        (["--ray", "127.0.0.1"], "--ray: found '127.0.0.1'; accepted: HOST:PORT"),
+    ],
+)
+def test_machines_that_cannot_be_are_refused(
+    options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plan", "smoke", *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_numbers_and_words_agree(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flows.estimate.measured_here", as_if_measured)
+    one = write_spec(tmp_path / "one.yaml", methods={"beta_vae": [1]}, seeds=1)
+    assert main(["plan", str(one), "--store", str(tmp_path / "s"), "--cores", "1"]) == 0
+    text = capsys.readouterr().out
+    assert "1 = 1 data set × 1 strength of 1 method\n" in text
+    assert "1 = 1 cell × 1 seed\n" in text
+    assert "on 1 core such as" in text

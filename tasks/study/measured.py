@@ -1,0 +1,54 @@
+"""What is measured of a machine to know what a study costs: keys, each a kind and its facts."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from data.base.protocol import Description
+from tasks.study.spec import Metrics, Study
+
+STEP, MODEL, PAIRS = "step", "model", "pairs"  # what tasks/calibrate.py measures
+POINTS = 1000  # at most: metrics take longer in proportion to their points
+ROWS = 10_000  # of codes that are compared, at most
+
+Measured = dict[str, dict[str, float]]  # by key
+
+
+def step_key(study: Study, method: str, data_set: Description) -> str:
+    return _key(STEP, method=method, channels=data_set.channels, **_network(study))
+
+
+def model_key(study: Study, data_set: Description) -> str:
+    sizes, settings = list(data_set.factor_sizes), few_points(study.metrics).science()
+    return _key(MODEL, channels=data_set.channels, sizes=sizes, metrics=settings, **_network(study))
+
+
+def pairs_key(study: Study) -> str:
+    similarities, rows = list(study.udr.similarities), min(study.probe, ROWS)
+    return _key(PAIRS, latents=study.latents, rows=rows, similarities=similarities)
+
+
+def few_points(metrics: Metrics) -> Metrics:
+    """The same metrics of so few points that measuring them takes seconds."""
+    ratio = min(POINTS / metrics.points, 1.0)
+    few = {
+        "points": round(ratio * metrics.points),
+        "test_points": round(ratio * metrics.test_points),
+    }
+    return metrics.model_copy(update={**few, "repeats": 1})
+
+
+def keys(study: Study, data_sets: dict[str, Description]) -> list[str]:
+    """All that is measured for a study."""
+    steps = {step_key(study, method, one) for method in study.methods for one in data_sets.values()}
+    models = {model_key(study, data_set) for data_set in data_sets.values()}
+    return [*sorted(steps), *sorted(models), pairs_key(study)]
+
+
+def _network(study: Study) -> dict[str, Any]:
+    return {"architecture": study.architecture, "latents": study.latents}
+
+
+def _key(kind: str, **facts: Any) -> str:
+    return f"{kind} {json.dumps(facts, sort_keys=True)}"

@@ -1,0 +1,86 @@
+"""What is measured of this machine is what studies write and take."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import data
+from flows import calibration
+from infra.errors import WrongInput
+from infra.store import Store
+from tasks.calibrate import measure
+from tasks.study.measured import MODEL, PAIRS, Measured, few_points, keys
+from tasks.study.reading import parse_study
+from tests.flows.conftest import TINY
+
+
+@pytest.fixture(scope="module")
+def measured() -> Measured:
+    study = parse_study({**TINY, "methods": {"factor_vae": [10]}})
+    before = dict(os.environ)
+    found = {key: measure(key) for key in keys(study, {"dsprites": data.describe("dsprites")})}
+    os.environ.clear()
+    os.environ.update(before)
+    return found
+
+
+def test_everything_is_measured(measured: Measured) -> None:
+    for key, facts in measured.items():
+        positive = {name for name, value in facts.items() if value > 0}
+        assert facts.keys() - positive <= {"train", "train_row"}, key
+
+
+def test_bytes_are_those_of_a_study(measured: Measured, undisturbed: Path) -> None:
+    store = Store(undisturbed)
+    place = Path(store.path("models", store.names("models")[0], "weights.safetensors"))
+    of_model = next(facts for key, facts in measured.items() if key.startswith(MODEL))
+    assert of_model["weights"] == place.stat().st_size
+    checkpoint = next(facts for key, facts in measured.items() if key.startswith("step"))
+    assert checkpoint["checkpoint"] > 3 * of_model["weights"], "Adam keeps two more numbers"
+
+
+def test_keys_tell_what_costs_differently() -> None:
+    known = {"dsprites": data.describe("dsprites"), "noisy_dsprites": data.describe("cars3d")}
+    study = parse_study(TINY)
+    usual = keys(study, known)
+    assert len(usual) == 2 * 2 + 2 + 1, "methods by channels, data sets, and pairs"
+    same = parse_study({**TINY, "seeds": 9, "training": {"steps": 9}, "name": "other"})
+    assert keys(same, known) == usual
+    for changes in ({"latents": 4}, {"architecture": "library"}):
+        others = set(keys(parse_study({**TINY, **changes}), known))
+        assert {key.partition(" ")[0] for key in others & set(usual)} <= {PAIRS}
+    assert few_points(study.metrics) == study.metrics
+
+
+def test_only_what_is_not_known_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TOLSTOY_DATA", str(tmp_path))
+    asked: list[object] = []
+
+    def measuring(missing: list[str]) -> Measured:
+        asked.append(sorted(missing))
+        return {key: {"step": float(len(asked)), "when": 0.0} for key in missing}
+
+    def starting() -> float:
+        asked.append("start")
+        return 7.0
+
+    monkeypatch.setattr(calibration, "_measure", measuring)
+    monkeypatch.setattr(calibration, "_start_up", starting)
+    assert calibration.measured_here(["a"])["start-up"]["seconds"] == 7.0
+    assert calibration.measured_here(["a", "b"])["b"]["step"] == 3.0
+    assert calibration.measured_here(["b", "a"])["a"]["step"] == 2.0
+    assert asked == ["start", ["a"], ["b"]]
+    assert capsys.readouterr().err.count("measuring this machine") == 2
+    calibration.measured_here(["b"], renew=True)
+    assert asked[3:] == ["start", ["b"]]
+    assert calibration.measured_here(["a", "b"])["a"]["step"] == 2.0, "what was known stays"
+
+
+def test_a_measurement_that_fails_is_one_line() -> None:
+    with pytest.raises(WrongInput, match=r"plan: found .*no such method"):
+        calibration._measure(['step {"method": "no such method"}'])

@@ -1,0 +1,160 @@
+"""What a study costs, from made-up measurements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import data
+from tasks.study.cost import (
+    DataSetCost,
+    Job,
+    Machines,
+    data_set_cost,
+    makespan,
+    models_in_training,
+    wall_seconds,
+)
+from tasks.study.measured import MODEL, PAIRS, STEP, Measured, few_points, keys
+from tasks.study.model import FAILED, TRAINED
+from tasks.study.reading import parse_study
+from tasks.study.spec import Metrics, Study
+from tasks.study.survey import CellState
+
+MEASURED = {
+    STEP: {"step": 0.5, "image": 0.25, "checkpoint": 7000.0},
+    MODEL: {
+        "train": 3.0,
+        "train_row": 0.125,
+        "score": 2.0,
+        "metrics": 4.0,
+        "weights": 1000.0,
+        "tables": 100.0,
+    },
+    PAIRS: {"compare_row": 0.5, "pair": 0.25, "pair_bytes": 10.0, "row_bytes": 2.0},
+}
+
+
+def a_study(**changes: Any) -> Study:
+    spec: dict[str, Any] = {
+        "name": "made-up",
+        "data": [{"name": "dsprites", "source": "redrawn"}],
+        "methods": {"beta_vae": [1, 4]},
+        "seeds": 3,
+        "probe": 16,
+        "training": {"steps": 10, "batch_size": 128},
+        "metrics": {"names": ["mig"], "points": 4000},
+    }
+    return parse_study({**spec, **changes})
+
+
+def measured(study: Study) -> Measured:
+    known = {choice.name: data.describe(choice.name) for choice in study.data}
+    return {key: MEASURED[key.partition(" ")[0]] for key in keys(study, known)}
+
+
+def cost_of(study: Study, *states: CellState, pairs: int = 0, **more: Any) -> DataSetCost:
+    of_all = states or tuple(CellState(cell) for cell in study.cells())
+    known = data.describe("dsprites")
+    return data_set_cost(study, of_all, known, measured(study), pairs, more.pop("left", 0), **more)
+
+
+def test_a_model_is_its_steps_its_probe_and_what_each_takes() -> None:
+    cost = cost_of(a_study())
+    steps = 10 * 0.5 * 128 / 64  # measured with batches of 64
+    probe = 16 * 0.125
+    encoded = 4000 * 0.25
+    metrics = 4.0 * 4  # measured on 1000 points
+    assert set(cost.jobs) == {Job(steps + probe + 3.0, 2.0 + encoded + metrics)}
+    assert len(cost.jobs) == 6
+    assert cost.hours["training"] == pytest.approx(6 * (steps + probe + 3) / 3600)
+
+
+def test_what_is_done_costs_nothing_and_what_has_no_scores_only_these() -> None:
+    study = a_study()
+    first, second = (CellState(cell) for cell in study.cells())
+    ids = [model.id for model in first.cell.models]
+    first.status = {ids[0]: TRAINED, ids[1]: TRAINED, ids[2]: FAILED}
+    first.scored = {ids[0]}
+    jobs = cost_of(study, first, second).jobs
+    assert [bool(job.training) for job in jobs] == [False, True, True, True]
+    assert all(job.scoring for job in jobs)
+
+
+def test_without_metrics_nothing_is_scored() -> None:
+    assert {job.scoring for job in cost_of(a_study(metrics=[])).jobs} == {0.0}
+
+
+def test_each_picture_is_encoded_once_at_most() -> None:
+    settings = {"names": ["beta_vae"], "points": 1000, "test_points": 1000}
+    many = a_study(metrics={**settings, "group_size": 4000})
+    scoring = cost_of(many).jobs[0].scoring
+    assert scoring == pytest.approx(2.0 + 737_280 * 0.25 + 4.0)
+
+
+def test_pairs_are_compared_and_take_space() -> None:
+    study = a_study()
+    cost = cost_of(study, pairs=30, left=12)
+    assert cost.comparing == 6 * 16 * 0.5 + 12 * 0.25
+    assert cost_of(study, pairs=30).comparing == 0.0
+    assert cost.tables - cost_of(study).tables == 30 * 10.0
+
+
+def test_the_bytes_of_a_model_grow_with_its_probe_and_its_curve() -> None:
+    cost = cost_of(a_study())
+    assert cost.weights == 6 * 1000
+    assert cost.tables == 6 * (100 + 16 * 2)
+    logged = {"steps": 10, "log_every": 2}
+    curve = 5 * (4 + 4 * 4)  # a step and four numbers
+    assert cost_of(a_study(training=logged)).tables == 6 * (100 + 16 * 2 + curve)
+    assert cost.checkpoints == 2 * 7000, "the newest and the one before it"
+
+
+@pytest.mark.parametrize(
+    ("jobs", "at_once", "ends"),
+    [([], 3, 0), ([5], 3, 5), ([2, 2, 2, 2], 2, 4), ([1, 1, 1, 9], 2, 10), ([3] * 9, 4, 9)],
+)
+def test_jobs_begin_as_soon_as_a_place_is_free(
+    jobs: list[float], at_once: int, ends: float
+) -> None:
+    assert makespan(jobs, at_once) == ends
+
+
+def wall(cores: int, gpus: float = 0, comparing: float = 0, **changes: Any) -> float:
+    jobs = (Job(10.0, 2.0),) * 6
+    cost = DataSetCost("dsprites", "redrawn", jobs, comparing, 0, 0, 0)
+    return wall_seconds(a_study(**changes), [cost], Machines(cores, gpus))
+
+
+def test_more_cores_than_models_do_not_help() -> None:
+    assert [wall(cores) for cores in (1, 2, 6, 100)] == [72, 36, 12, 12]
+    assert wall(4, comparing=8.0) == 26
+
+
+def test_models_that_take_several_cores_are_fewer_at_once() -> None:
+    assert wall(6, training={"cpus_per_model": 2}) == 24
+
+
+def test_gpus_train_while_cores_score() -> None:
+    assert wall(6, gpus=2) == 30 + 2
+    assert wall(6, gpus=2, training={"gpus_per_model": 0.5}) == 20 + 2
+    assert wall(6, gpus=2, training={"gpus_per_model": 0}) == 12, "it trains on cores"
+    assert wall(1, gpus=6) == 60 + 2, "each needs a core, too"
+
+
+def test_no_more_models_have_checkpoints_than_train_at_once() -> None:
+    cost = cost_of(study := a_study())
+    assert models_in_training(study, [cost], Machines(4)) == 4
+    assert models_in_training(study, [cost], Machines(400)) == 6
+
+
+def test_metrics_are_measured_on_few_points() -> None:
+    few = few_points(Metrics(repeats=3))
+    assert (few.points, few.test_points, few.repeats) == (1000, 500, 1)
+    assert few_points(Metrics(points=64, test_points=16)).points == 64
+
+
+def test_a_pace_that_is_known_replaces_the_measured_one() -> None:
+    job = cost_of(a_study(), pace=lambda model: 0.01).jobs[0]
+    assert job.training == pytest.approx(10 * 0.01 + 16 * 0.125 + 3)
