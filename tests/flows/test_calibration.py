@@ -82,5 +82,5 @@ def test_only_what_is_not_known_is_measured(
 
 
 def test_a_measurement_that_fails_is_one_line() -> None:
-    with pytest.raises(WrongInput, match=r"plan: found .*no such method"):
+    with pytest.raises(WrongInput, match=r"plan: found TypeError: _step.* missing"):
         calibration._measure(['step {"method": "no such method"}'])
