@@ -50,6 +50,7 @@ RANK_COLUMNS = [
     "collapsed",
 ]
 CURVE_COLUMNS = ["model_id", "step", "reconstruction", "kl"]
+SECONDS = ["model_id", "metric", "seconds"]
 CURVE_POINTS = 60  # more than a small figure can show
 STRINGS = pd.StringDtype("python", na_value=np.nan)
 DATA_SET = ["data", "source"]  # redrawn and official pictures are never mixed
@@ -124,6 +125,12 @@ def of_factors(
     frame = _pandas(_of(rows, pa.array(models["model_id"], pa.string()))).dropna(subset=["value"])
     known = pd.MultiIndex.from_frame(frame[["metric", "part"]]).isin(list(wanted))
     return frame[known].drop_duplicates(columns[:-1], keep="last").reset_index(drop=True)
+
+
+def scoring_seconds(store: Store, models: pd.DataFrame) -> pd.DataFrame:
+    """model_id, metric and the seconds that it took."""
+    rows = _part(store, pa.array(models["model_id"], pa.string()), HEADLINE, SECONDS)
+    return rows.dropna(subset=["seconds"]).drop_duplicates(["model_id", "metric"], keep="last")
 
 
 def groups(rows: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[Any, pd.DataFrame]]:

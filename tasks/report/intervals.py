@@ -60,7 +60,10 @@ def redrawn(table: Scores, draws: np.random.Generator, count: int = DRAWS) -> Sc
 
 
 def bootstrap(
-    table: Scores, statistic: Callable[[Scores], Scores], draws: np.random.Generator
+    table: Scores,
+    statistic: Callable[[Scores], Scores],
+    draws: np.random.Generator,
+    count: int = DRAWS,
 ) -> Interval | None:
     """The percentiles of a statistic over redrawn tables; None where seeds are too few.
 
@@ -68,7 +71,7 @@ def bootstrap(
     """
     if not enough_seeds(table):
         return None
-    values = statistic(redrawn(table, draws))
+    values = statistic(redrawn(table, draws, count))
     values = values[np.isfinite(values)]
     return Interval(*map(float, np.quantile(values, LEVEL))) if len(values) else None
 

@@ -31,6 +31,7 @@ Limits = tuple[float, float]
 DPI = 72  # the unit of matplotlib's SVG: one dot is one CSS pixel
 BETWEEN = 36.0  # px between axes that stand one above the other
 THIRD = 352  # px: a third of the page
+FEWEST_TICKS, MOST_TICKS = 3, 8  # of a scale of powers
 TEXT = 11.5  # px
 STYLE: Any = {
     "svg.fonttype": "none",
@@ -90,22 +91,22 @@ def limits(values: pd.Series[float]) -> Limits:
     return (low if low == 0.0 else low - air), high + air
 
 
-def y_scale(axes: Axes, scale: Limits) -> None:
-    """Values on the left, each with a line across."""
+def y_scale(axes: Axes, scale: Limits, powers: bool = False) -> None:
+    """Values on the left, each with a line across. With `powers`, what is drawn are powers of 10 of
+    the values that are written."""
     axes.set_ylim(*scale)
-    places = _round_values(scale)
+    places, texts = _ticks(scale, powers)
     left, right = axes.get_xlim()
     axes.hlines(places, left, right, color=colours.RULE, linewidth=1, zorder=0, clip_on=False)
-    for place, text in zip(places, tick_texts(places), strict=True):
+    for place, text in zip(places, texts, strict=True):
         label(axes, text, (left, place), (-8, -0.5), "right", "center")
 
 
-def x_scale(axes: Axes, scale: Limits) -> None:
+def x_scale(axes: Axes, scale: Limits, powers: bool = False) -> None:
     """Values below."""
     axes.set_xlim(*scale)
     base = axes.get_ylim()[0]
-    places = _round_values(scale)
-    for place, text in zip(places, tick_texts(places), strict=True):
+    for place, text in zip(*_ticks(scale, powers), strict=True):
         label(axes, text, (place, base), (0, -8), "center", "top")
 
 
@@ -125,6 +126,30 @@ def label(
         options |= {"rotation": 90, "rotation_mode": "anchor"}
     options |= {"textcoords": "offset points", "annotation_clip": False, "parse_math": False}
     axes.annotate(text, at, shift, **options)
+
+
+def _ticks(scale: Limits, powers: bool) -> tuple[Sequence[float], list[str]]:
+    if not powers:
+        places = _round_values(scale)
+        return places, tick_texts(places)
+    values = power_values(scale)
+    return [math.log10(value) for value in values], [f"{value:g}" for value in values]
+
+
+def power_values(scale: Limits) -> list[float]:
+    """Values whose powers of 10 lie on the scale: 1, 2 and 5 of each decade, or fewer where there
+    are many decades, or round ones where there is less than one."""
+    low, high = scale
+    decades = range(math.floor(low), math.ceil(high) + 1)
+    for multiples in ((1, 2, 5), (1,)):
+        values = [float(f"{m}e{decade}") for decade in decades for m in multiples]
+        values = [v for v in values if low - 1e-9 <= math.log10(v) <= high + 1e-9]
+        if len(values) <= MOST_TICKS:
+            break
+    if len(values) < FEWEST_TICKS:
+        ends = 10.0**low, 10.0**high
+        values = [float(f"{v:.12g}") for v in _round_values(ends) if v > 0]
+    return values[:: math.ceil(len(values) / MOST_TICKS)] if values else []
 
 
 def tick_texts(values: Sequence[float]) -> list[str]:

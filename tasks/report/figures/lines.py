@@ -28,14 +28,19 @@ HEIGHT = 216.0
 
 
 def strength_lines(
-    lines: Mapping[str, Sequence[float]], scale: Limits, styles: Mapping[str, Style], name: str
+    lines: Mapping[str, Sequence[float]],
+    scale: Limits,
+    styles: Mapping[str, Style],
+    name: str,
+    powers: bool = False,
 ) -> Drawing:
-    """By method: a value per strength, from the weakest on; NaN where there is none."""
+    """By method: a value per strength, from the weakest on; NaN where there is none. With `powers`
+    they are powers of 10."""
     places = max(map(len, lines.values()))
     with mpl.rc_context(STYLE):
         figure, (axes,) = blank(THIRD, HEIGHT, Margins())
         axes.set_xlim(0.7, places + 0.3)
-        y_scale(axes, scale)
+        y_scale(axes, scale, powers)
         for method, values in lines.items():
             style = styles[method]
             axes.plot(

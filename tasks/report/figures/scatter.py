@@ -44,15 +44,16 @@ def scatter_plot(
     styles: Mapping[str, Style],
     name: str,
     diagonal: bool = False,
+    powers: bool = False,
 ) -> Drawing:
     """One score against another: methods by colour and marker, strengths by size; with a line
-    where both are equal, if asked for."""
+    where both are equal, if asked for. With `powers` both scores are powers of 10."""
     crowd = is_crowd(len(models.dropna(subset=[across, up])))
     with mpl.rc_context(STYLE):
         figure, (axes,) = blank(THIRD, 250, Margins())
         axes.set_ylim(*scales[1])
-        x_scale(axes, scales[0])
-        y_scale(axes, scales[1])
+        x_scale(axes, scales[0], powers)
+        y_scale(axes, scales[1], powers)
         label(axes, across_title, (sum(scales[0]) / 2, scales[1][0]), (0, -24), "center", "top")
         if diagonal:
             ends = max(scales[0][0], scales[1][0]), min(scales[0][1], scales[1][1])

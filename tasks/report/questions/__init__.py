@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 QUESTIONS = (
     "run",
     "failures",
+    "hours",
     "best",
     "scores",
     "distributions",
@@ -45,6 +46,7 @@ QUESTIONS = (
     "independence",
     "agreement",
     "what_decides",
+    "compare_methods",
     "unlabelled_choice",
     "across_data",
     "downstream",

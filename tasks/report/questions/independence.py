@@ -195,13 +195,12 @@ def _figures(models: pd.DataFrame, results: Results) -> tuple[FigureGroup, ...]:
                     limits(table[LOG + column.id]),
                     results.styles,
                     f"sweep {data} {source} {column.id}",
+                    powers=True,
                 )
-                about = (
-                    f"{column.title} on {data_name(data)}, median per strength, as a power of 10"
-                )
-                figures.append(
-                    Figure(column.title, f"{about}.", drawing, table, "as a power of 10")
-                )
+                about = f"{column.title} on {data_name(data)}, median per strength."
+                shown = table[["method", "strength", "place"]]
+                shown = shown.assign(**{column.id: 10 ** table[LOG + column.id]})
+                figures.append(Figure(column.title, about, drawing, shown, "median over seeds"))
         if rows[[MEAN.id, SAMPLED.id]].notna().all(axis=1).any():
             figures.append(_mean_against_sampled(rows, data, source, results))
         if figures:
@@ -217,10 +216,11 @@ def _mean_against_sampled(rows: pd.DataFrame, data: str, source: str, results: R
         across=across,
         up=up,
         scales=(scale, scale),
-        across_title="sampled codes, power of 10",
+        across_title="sampled codes",
         styles=results.styles,
         name=f"mean against sampled {data} {source}",
         diagonal=True,
+        powers=True,
     )
     agreement = str(spearman(rows[SAMPLED.id], rows[MEAN.id]))
     about = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 
 import pandas as pd
@@ -9,7 +10,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tasks.report.figures.axes import Margins, blank, limits, tick_texts, x_scale, y_scale
+from tasks.report.figures.axes import (
+    MOST_TICKS,
+    Margins,
+    blank,
+    limits,
+    power_values,
+    tick_texts,
+    x_scale,
+    y_scale,
+)
 
 sizes = st.floats(1e-6, 1e7)
 
@@ -52,3 +62,24 @@ def test_no_two_ticks_read_alike_and_each_reads_its_value(low: float, width: flo
 )
 def test_ticks_are_as_short_as_they_can_be(values: list[float], texts: list[str]) -> None:
     assert tick_texts(values) == texts
+
+
+@pytest.mark.parametrize(
+    ("ends", "values"),
+    [
+        ((0.1, 10), [0.1, 0.2, 0.5, 1, 2, 5, 10]),
+        ((0.9e-3, 1.1e3), [0.001, 0.01, 0.1, 1, 10, 100, 1000]),
+        ((2.2, 2.8), [2.2, 2.4, 2.6, 2.8]),
+        ((1e-9, 1e9), [10.0**k for k in range(-9, 10, 3)]),
+    ],
+)
+def test_a_scale_of_powers_has_round_values(ends: tuple[float, float], values: list[float]) -> None:
+    low, high = map(math.log10, ends)
+    assert power_values((low, high)) == pytest.approx(values)
+
+
+@given(st.floats(-12, 12), st.floats(1e-3, 20))
+def test_values_of_powers_are_on_the_scale_few_and_rising(low: float, size: float) -> None:
+    values = power_values((low, low + size))
+    assert values == sorted(set(values)) and 1 <= len(values) <= MOST_TICKS
+    assert all(low - 1e-6 <= math.log10(value) <= low + size + 1e-6 for value in values)

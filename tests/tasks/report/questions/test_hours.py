@@ -1,0 +1,32 @@
+"""The hours of training and of each metric are those of the tables."""
+
+from __future__ import annotations
+
+from tasks.report.questions.hours import answer
+from tasks.report.results import read_results
+from tasks.words import duration
+from tests.tasks.report.conftest import Grid, MakeStore, blank_column
+
+
+def test_hours_are_summed_per_method_and_metric(make_store: MakeStore) -> None:
+    grid = Grid(seeds=3, steps=36_000, pictures=False, curves=False)
+    store = make_store(grid)
+    per_model = 0.07 * grid.steps
+    _, finding, training, metrics, slowest = answer(read_results(store, grid.study())).content
+    assert finding.text == (
+        f"Training took {duration(24 * per_model)}, {duration(per_model)} per model; "
+        "the metrics 48 seconds, of which FactorVAE score 50%."
+    )
+    assert [[cell.value for cell in row.cells[1:]] for row in training.rows] == [
+        [6 * per_model] * 2,
+        [6 * per_model] * 2,
+    ]
+    assert [[cell.value for cell in row.cells[1:]] for row in metrics.rows] == [[24, 1], [24, 1]]
+    assert len(slowest.rows) == 5 and "../cells/" in slowest.rows[0].cells[0].text
+
+
+def test_without_times_it_says_so(make_store: MakeStore) -> None:
+    grid = Grid(pictures=False, curves=False)
+    store = make_store(grid)
+    blank_column(store, "models", "seconds", 0.0)
+    assert answer(read_results(store, grid.study())).is_missing
