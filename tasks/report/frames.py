@@ -50,7 +50,9 @@ RANK_COLUMNS = [
     "collapsed",
 ]
 CURVE_COLUMNS = ["model_id", "step", "reconstruction", "kl"]
+PART_COLUMNS = ["model_id", "data", "source", "metric", "part", "value", "reason", "seconds"]
 SECONDS = ["model_id", "metric", "seconds"]
+UNSCORED = ["data", "source", "metric", "reason"]
 CURVE_POINTS = 60  # more than a small figure can show
 STRINGS = pd.StringDtype("python", na_value=np.nan)
 DATA_SET = ["data", "source"]  # redrawn and official pictures are never mixed
@@ -68,6 +70,7 @@ class Frames:
     curves: pd.DataFrame  # model_id, step, reconstruction, kl
     older: int  # models of older protocols, left out
     outdated: list[str]  # metrics of which scores of an older protocol were left out
+    parts: pa.Table  # PART_COLUMNS of trained models: all that is not of one factor
 
     @property
     def trained(self) -> pd.DataFrame:
@@ -79,14 +82,17 @@ def read_frames(store: Store, study: Study) -> Frames:
     newest = every_model["protocol"].max() if len(every_model) else None
     models = in_order(every_model[every_model["protocol"] == newest], study)
     trained = pa.array(models.loc[models["status"] == "trained", "model_id"], pa.string())
+    every_part = _parts(store, trained)
+    headlines = _pandas(every_part.filter(pc.equal(every_part["part"], HEADLINE)))
     return Frames(
         models=models,
-        scores=_values(_part(store, trained, HEADLINE, ["model_id", "metric", "value"])),
-        unscored=_unscored(store, trained),
+        scores=_values(headlines[["model_id", "metric", "value"]]),
+        unscored=headlines.loc[headlines["reason"].fillna("") != "", UNSCORED],
         ranks=_ranks(store, trained),
         curves=_curves(store, trained),
         older=len(every_model) - len(models),
         outdated=outdated_metrics(store),
+        parts=every_part,
     )
 
 
@@ -101,13 +107,13 @@ def in_order(models: pd.DataFrame, study: Study) -> pd.DataFrame:
 
 
 def parts(
-    store: Store, models: pd.DataFrame, wanted: Sequence[tuple[str, str]]
+    frames: Frames, models: pd.DataFrame, wanted: Sequence[tuple[str, str]]
 ) -> dict[tuple[str, str], pd.Series[float]]:
     """A value per model of each (metric, part) without a factor; NaN where there is none."""
-    model_ids = pa.array(models["model_id"], pa.string())
+    every = frames.parts.select(["model_id", "metric", "part", "value"])
     values_of = {}
     for part in dict.fromkeys(part for _, part in wanted):
-        rows = _values(_part(store, model_ids, part, ["model_id", "metric", "value"]))
+        rows = _values(_pandas(every.filter(pc.equal(every["part"], part))))
         for metric in (metric for metric, of_part in wanted if of_part == part):
             values = rows[rows["metric"] == metric].set_index("model_id")["value"]
             values_of[metric, part] = models["model_id"].map(values).astype(float)
@@ -127,9 +133,10 @@ def of_factors(
     return frame[known].drop_duplicates(columns[:-1], keep="last").reset_index(drop=True)
 
 
-def scoring_seconds(store: Store, models: pd.DataFrame) -> pd.DataFrame:
+def scoring_seconds(frames: Frames) -> pd.DataFrame:
     """model_id, metric and the seconds that it took."""
-    rows = _part(store, pa.array(models["model_id"], pa.string()), HEADLINE, SECONDS)
+    headlines = frames.parts.filter(pc.equal(frames.parts["part"], HEADLINE))
+    rows = _pandas(headlines.select(SECONDS))
     return rows.dropna(subset=["seconds"]).drop_duplicates(["model_id", "metric"], keep="last")
 
 
@@ -143,18 +150,11 @@ def _place(names: pd.Series[str], order: Sequence[str]) -> pd.Series[int]:
     return names.map(lambda name: places.get(name, len(places))).astype(int)
 
 
-def _unscored(store: Store, trained: pa.Array) -> pd.DataFrame:
-    rows = _part(store, trained, HEADLINE, [*DATA_SET, "metric", "reason"])
-    return rows[rows["reason"].fillna("") != ""]
-
-
-def _part(store: Store, model_ids: pa.Array, part: str, columns: Sequence[str]) -> pd.DataFrame:
-    """Rows of `scores` of one part and no factor."""
-    wanted = dict.fromkeys(["model_id", "part", "factor", *columns])
-    rows = read_scores(store, list(wanted))
-    rows = rows.filter(pc.equal(rows["part"], part))
-    rows = rows.filter(pc.is_null(rows["factor"]))
-    return _pandas(_of(rows, model_ids).select(columns))
+def _parts(store: Store, trained: pa.Array) -> pa.Table:
+    """Read once for all questions: the table of a full grid has millions of rows."""
+    rows = read_scores(store, [*PART_COLUMNS, "factor"])
+    rows = rows.filter(pc.is_null(rows["factor"])).select(PART_COLUMNS)
+    return _of(rows, trained)
 
 
 def _values(rows: pd.DataFrame) -> pd.DataFrame:

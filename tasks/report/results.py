@@ -87,7 +87,7 @@ class Results:
 
     def with_parts(self, wanted: Sequence[Column]) -> pd.DataFrame:
         """The models with a further column for each of these parts of metrics."""
-        values = parts(self.store, self.models, [(column.name, column.part) for column in wanted])
+        values = parts(self.frames, self.models, [(column.name, column.part) for column in wanted])
         return self.models.assign(**{c.id: values[c.name, c.part] for c in wanted})
 
 

@@ -35,7 +35,7 @@ def answer(results: Results) -> Answer:
     )
     if models.empty or not models["seconds"].sum():
         return missing("Nothing has been timed yet.")
-    scoring = scoring_seconds(results.store, results.models)
+    scoring = scoring_seconds(results.frames)
     content: list[Sentence | Table] = [Sentence(ABOUT), _finding(models, scoring)]
     content.append(_by_method(models, results))
     if not scoring.empty:

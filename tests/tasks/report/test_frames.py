@@ -53,9 +53,10 @@ def test_any_part_of_a_metric_can_be_read(make_store: MakeStore) -> None:
         for row in accuracies[: len(accuracies) // 2]:
             row["value"] = None
         store.write_part("scores", part, {name: [row[name] for row in rows] for name in rows[0]})
-    models = frames_of(store, grid).trained
+    frames = frames_of(store, grid)
+    models = frames.trained
     wanted = [accuracy, ("dci", "score"), ("dci", "no such part")]
-    values_of = parts(store, models, wanted)
+    values_of = parts(frames, models, wanted)
     scores = store.read("scores").to_pandas()
     scores = scores[(scores.metric == "dci") & scores.factor.isna()]
     for key in wanted:
