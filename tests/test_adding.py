@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from tests.plug_in import install_plug_in
+from tests.tasks.report.parsed import Page
 from tests.tree import TINY, changes, python_in, tolstoy_in
 
 STUDY = [
@@ -59,10 +60,10 @@ def test_each_addition_is_one_file_and_one_line_also_in_a_wheel(
     assert "tiny_vae" in tolstoy("rank", "store")
 
     report = folder / "store" / "report" / "index.html"
-    assert "<svg" in report.read_text(encoding="utf-8")
+    assert "<svg" in Page.at(str(report)).html
     report.unlink()
     tolstoy("report", "store")
-    page = report.read_text(encoding="utf-8")
+    page = Page.at(str(report)).html
     cited = tolstoy("cite", "store")
     for title in ("TinyVAE", "Largest correlation", "Pearson", "Squares"):
         assert title in page, title

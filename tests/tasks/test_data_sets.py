@@ -40,6 +40,15 @@ def test_without_any_file_the_error_names_what_to_do(name, cache):
     assert str(cache) in str(error.value)
 
 
+@pytest.mark.parametrize("name", data.DATA_SETS)
+def test_every_source_that_needs_no_file_is_taken(name):
+    free = [s for s in data.sources(name) if s not in data.published_files(name)]
+    assert free
+    for source in free:
+        settled = with_source(DataChoice(name=name, source=source), ())
+        assert settled.source == source and settled.content
+
+
 def test_own_data_are_identified_by_their_content(own, tmp_path):
     settled = with_source(own, ())
     assert settled.source == "user" and len(settled.content) == 16
