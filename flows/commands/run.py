@@ -25,6 +25,7 @@ from tasks.report.published import SIX
 from tasks.study.model import DIVERGED, FAILED, TRAINED
 from tasks.study.spec import Study
 from tasks.study.survey import CellState, survey, totals
+from tasks.words import plural
 
 if TYPE_CHECKING:
     from flows.study import RunResult
@@ -59,7 +60,7 @@ def run_study(
         count = totals(states)
         unscored = sum(len(state.unscored) for state in states)
         say(
-            f"{study.name}: {count['left']} models to train, {count['left'] + unscored} to score, "
+            f"{study.name}: {plural(count['left'], 'model')} to train, {count['left'] + unscored} to score, "
             f"{count['trained']} trained before; store {store}"
         )
         cells = [state.cell for state in states]
@@ -76,7 +77,7 @@ def _effects(
 ) -> Iterator[str]:
     """What options did that is not seen elsewhere, above all if it is nothing."""
     if retry and opened.retried:
-        yield f"{opened.retried} models will be tried again."
+        yield f"{plural(opened.retried, 'model')} will be tried again."
     elif retry:
         statuses = " or ".join(sorted(retry))
         yield f"--retry changes nothing: no model of {opened.store} is {statuses}."
