@@ -59,8 +59,9 @@ def run_study(
             return _end(study, store, states, (), renewed_report(study, store), json)
         count = totals(states)
         unscored = sum(len(state.unscored) for state in states)
+        left = plural(count["left"], "model")
         say(
-            f"{study.name}: {plural(count['left'], 'model')} to train, {count['left'] + unscored} to score, "
+            f"{study.name}: {left} to train, {count['left'] + unscored} to score, "
             f"{count['trained']} trained before; store {store}"
         )
         cells = [state.cell for state in states]

@@ -191,7 +191,7 @@ def test_a_failed_model_is_listed_and_trained_again_with_retry(spec: Path, tmp_p
     assert again.returncode == 1
     assert "nothing to train" in again.stderr
     retried = tolstoy("run", broken, "--store", tmp_path / "store", "--retry", "diverged")
-    assert "1 models will be tried again" in retried.stderr
+    assert "1 model will be tried again" in retried.stderr
     assert retried.returncode == 1
 
 
