@@ -46,7 +46,7 @@ def test_every_source_that_needs_no_file_is_taken(name):
     assert free
     for source in free:
         settled = with_source(DataChoice(name=name, source=source), ())
-        assert settled.source == source and settled.content
+        assert settled.source == source
 
 
 def test_own_data_are_identified_by_their_content(own, tmp_path):
