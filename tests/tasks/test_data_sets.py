@@ -43,7 +43,7 @@ def test_without_any_file_the_error_names_what_to_do(name, cache):
 @pytest.mark.parametrize("name", data.DATA_SETS)
 def test_every_source_that_needs_no_file_is_taken(name):
     free = [s for s in data.sources(name) if s not in data.published_files(name)]
-    assert free
+    assert free or name.startswith("mpi3d"), "of these there is no look-alike"
     for source in free:
         settled = with_source(DataChoice(name=name, source=source), ())
         assert settled.source == source
