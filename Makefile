@@ -26,8 +26,8 @@ test: $(READY) ## The test suite
 test-slow: $(READY) ## The tests that take minutes
 	$(BIN)/python -m pytest -m slow
 
-test-dashboard: $(READY) ## A browser starts a study and watches it (needs Chromium)
-	$(BIN)/python -m pytest -m slow tests/flows/dashboard/test_in_a_browser.py
+test-dashboard: $(READY) ## A browser starts a study, watches it and reads reports (needs Chromium)
+	$(BIN)/python -m pytest -m slow tests/flows/dashboard/test_in_a_browser.py tests/tasks/report/test_in_a_browser.py
 
 test-faults: $(READY) ## A study survives faults (needs PostgreSQL); TOLSTOY_INJECTIONS=30 TOLSTOY_SEED=...
 	$(BIN)/python -m pytest -m faults -s tests/campaign

@@ -13,6 +13,7 @@ from flows.cli import main
 from infra.store import Store
 from tasks.study.reading import read_study
 from tests.flows.conftest import TINY, tolstoy, write_spec
+from tests.tasks.report.parsed import Page
 
 QUICK: dict[str, Any] = {
     "methods": {"beta_vae": [1]},
@@ -107,7 +108,7 @@ def test_own_pictures_are_trained_ranked_and_scored_as_far_as_they_can_be(
         } == {""}
     assert {"row", "light"} <= by_data(store, "scores", "factor")["bars"]
     assert set(by_data(store, "ranks", "udr")) == {"pictures", "bars"}
-    page = (store / "report" / "index.html").read_text(encoding="utf-8")
+    page = Page.at(str(store / "report" / "index.html")).html
     assert "the pictures have no factors" in page and "your own data" in page
     for text in ("2 ranked models", "Traversal of the best model on pictures with β-VAE"):
         assert text in page, "what has no labels is ranked and shown"

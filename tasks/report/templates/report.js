@@ -41,3 +41,11 @@ document.querySelectorAll("button.copy").forEach(button => {
     setTimeout(() => { button.textContent = "copy SVG"; }, 1500);
   });
 });
+// What can be scrolled can be scrolled by keys, too.
+document.querySelectorAll(".scroll").forEach(box => {
+  if (box.scrollWidth > box.clientWidth) {
+    box.tabIndex = 0;
+    box.setAttribute("role", "region");
+    if (!box.hasAttribute("aria-label")) box.setAttribute("aria-label", "A wide table");
+  }
+});
