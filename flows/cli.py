@@ -270,6 +270,22 @@ def rank(
 
 
 @app.command
+def export(
+    store: Annotated[str, Parameter(help="folder or URI of a study")],
+    /,
+    *,
+    to: Annotated[Path, Parameter(help=".parquet or .csv file to write")],
+) -> int:
+    """Write a study as one table for other tools: a row per model, a column per number.
+
+    Example: tolstoy export studies/smoke --to smoke.parquet
+    """
+    from flows.commands.export import export_study
+
+    return export_study(store, to)
+
+
+@app.command
 def cite(
     *what: Annotated[str, Parameter(help="a store; names of methods, metrics, data sets [all]")],
     json: Json = False,

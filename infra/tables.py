@@ -115,6 +115,41 @@ def schema(table: str) -> pa.Schema:
     return pa.schema((*KEYS, *columns), metadata={"about": about})
 
 
+# For docs/tables.md: the same three questions, which a test asks of a made-up study.
+QUERIES = {
+    "pandas": """import pandas as pd
+
+models = pd.read_parquet("study.parquet")
+# which cells score best?
+cells = models.groupby(["data", "method", "strength"]).mig.median().sort_values(ascending=False)
+# does UDR agree with a score?
+models["udr.lasso.method"].corr(models.mig, method="spearman")
+# which model is the best of each data set by UDR?
+best = models.loc[models.groupby("data")["udr.lasso.method"].idxmax(), ["data", "model_id"]]""",
+    "sql": """-- DuckDB
+-- which cells score best?
+SELECT data, method, strength, median(mig) AS mig FROM 'study.parquet'
+GROUP BY ALL ORDER BY mig DESC;
+-- does UDR agree with a score?
+SELECT corr(a, b) FROM (SELECT rank() OVER (ORDER BY "udr.lasso.method") AS a,
+  rank() OVER (ORDER BY mig) AS b FROM 'study.parquet' WHERE mig IS NOT NULL);
+-- which model is the best of each data set by UDR?
+SELECT data, arg_max(model_id, "udr.lasso.method") AS model_id
+FROM 'study.parquet' GROUP BY data;""",
+    "r": """library(arrow)
+models <- read_parquet("study.parquet")
+# which cells score best?
+cells <- aggregate(mig ~ data + method + strength, models, median)
+cells[order(-cells$mig), ]
+# does UDR agree with a score?
+cor(models$udr.lasso.method, models$mig, method = "spearman", use = "complete.obs")
+# which model is the best of each data set by UDR?
+do.call(rbind, lapply(split(models, models$data), function(d) {
+  d[which.max(d$udr.lasso.method), c("data", "model_id")]
+}))""",
+}
+
+
 def page() -> str:
     """docs/tables.md."""
     lines = [
@@ -129,6 +164,16 @@ def page() -> str:
     ]
     for name, (about, columns) in TABLES.items():
         lines += ["", f"## {name}", "", about, "", *_rows(columns)]
+    lines += [
+        "",
+        "## Queries",
+        "",
+        "`tolstoy export STORE --to study.parquet` writes a row per model: the keys, `status`,",
+        "what training and UDR gave (`udr.SIMILARITY.POOL`), each metric's headline under its",
+        "name and each part as `METRIC.PART`. Numbers per factor are in the table `scores`.",
+    ]
+    for language, text in QUERIES.items():
+        lines += ["", f"```{language}", text, "```"]
     return "\n".join(lines)
 
 
