@@ -1,6 +1,7 @@
 """Measured comparisons: `tolstoy bench NAME` runs flows/benchmarks/NAME.py against a baseline.
 
-`tolstoy bench metrics` has no baseline: it runs one of the experiments in experiments.py.
+Two have no baseline: `tolstoy bench metrics` runs one of the experiments in experiments.py, and
+`tolstoy bench theorem` shows what Theorem 1 of Locatello et al. 2019 means.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ BENCHMARKS = [
     "evaluation",
     "udr",
     "metrics",
+    "theorem",
 ]
 
 

@@ -41,6 +41,10 @@ def bench(
         if value is not None:
             text = str(value) if isinstance(value, Path) else value
             raise WrongInput(option, text, "nothing, except in tolstoy bench metrics")
+    if name == "theorem":
+        points = _theorem(size)
+        print(jsonlib.dumps(points, indent=2) if json else _perfect_and_entangled(points))
+        return 0
     rows = measure(name, size)
     print(jsonlib.dumps([asdict(row) for row in rows], indent=2) if json else _comparisons(rows))
     return 0
@@ -67,6 +71,22 @@ def _run_experiment(
     if plot is not None:
         draw(rows, plot)
     return rows
+
+
+def _theorem(size: int | None) -> list[dict[str, Any]]:
+    from flows.benchmarks.theorem import FEWEST, POINTS, run
+
+    if size is not None and size < FEWEST:
+        raise WrongInput("--size", size, f"a number of points from {FEWEST}")
+    return run(size or POINTS)
+
+
+def _perfect_and_entangled(rows: Sequence[dict[str, Any]]) -> str:
+    lines = [
+        [row["name"], *(number_text(row[name], digits=3) for name in ("perfect", "entangled"))]
+        for row in rows
+    ]
+    return table(("", "perfect", "entangled"), lines)
 
 
 def _comparisons(rows: Sequence[Row]) -> str:
