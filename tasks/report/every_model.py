@@ -13,7 +13,7 @@ from tasks.study.model import cell_name
 from tasks.words import data_name, method_name
 
 KEYS = ("model_id", "data", "source", "method", "strength", "seed", "status", "seconds")
-DIGITS = 5
+DIGITS = 4
 
 
 def every_model(results: Results) -> str:

@@ -53,6 +53,7 @@ QUESTIONS = (
     "label_savings",
     "curves",
     "pictures",
+    "examples",
     "papers",
     "variance_explained",
     "metrics_agree",
@@ -178,7 +179,7 @@ class Portrait:
 
     heading: str
     facts: tuple[tuple[str, str], ...]
-    caption: str  # of the traversal
+    caption: str  # of the traversal; empty if there is to be none
     description: str  # of the traversal
     traversal: Picture | None
     reconstruction: Picture | None

@@ -2,9 +2,11 @@
 (() => {
   const { columns, rows, cells } = JSON.parse(document.getElementById("model-data").textContent);
   const ROW = 30, MORE = 6;
+  const SCORES = 8;  // columns from this one on are scores
   const LISTS = ["Data set", "Source", "Method", "Strength", "Status"];
   const box = document.getElementById("model-table"), count = document.getElementById("model-count");
   const filters = document.getElementById("model-filters");
+  const numeric = columns.map((title, place) => place >= SCORES || ["Strength", "Seed", "Seconds"].includes(title));
   let order = rows.map((_, place) => place), sorted = -1, descending = true;
 
   const make = (tag, text, parent, attributes = {}) => {
@@ -14,20 +16,26 @@
     parent.append(element);
     return element;
   };
-  const text = value => value === null ? "–" : typeof value === "number" ? String(value).replace("-", "−") : value;
+  const text = (value, place) => {
+    if (value === null) return "–";
+    if (typeof value !== "number") return value;
+    const digits = Math.abs(value) >= 100 ? 1 : 3;
+    return (place >= SCORES ? value.toFixed(digits) : String(value)).replace("-", "−");
+  };
 
   const head = make("div", "", box, { class: "head", role: "row" });
   const heads = columns.map((title, place) => {
     const cell = make("div", "", head, { role: "columnheader" });
+    if (numeric[place]) cell.className = "number";
     const button = make("button", title, cell, { type: "button" });
     button.addEventListener("click", () => sort(place));
     return cell;
   });
   const space = make("div", "", box, { class: "space", role: "rowgroup" });
   const widths = columns.map((title, place) => {
-    const numeric = place > 7 || ["Strength", "Seed", "Seconds"].includes(title);
-    const longest = rows.reduce((most, row) => Math.max(most, text(row[place]).length), 4);
-    return `${Math.max(longest + 2, Math.min(title.length, 24) + 2, numeric ? 9 : 6)}ch`;
+    const words = title.split(/[ -]/).map(word => word.length);  // a heading may take several lines
+    const longest = rows.reduce((most, row) => Math.max(most, text(row[place], place).length), 4);
+    return `${Math.max(place ? longest : longest + 5, ...words)}ch`;
   });
   box.style.setProperty("--columns", widths.join(" "));
 
@@ -37,7 +45,7 @@
     const label = make("label", columns[place] + " ", filters);
     const list = make("select", "", label, { name: columns[place] });
     make("option", "all", list, { value: "" });
-    values.forEach(value => make("option", text(value), list, { value: JSON.stringify(value) }));
+    values.forEach(value => make("option", text(value, place), list, { value: JSON.stringify(value) }));
     return { place, list };
   }).filter(Boolean);
   const label = make("label", "Model ", filters);
@@ -53,7 +61,7 @@
     arrange();
   };
   const sort = place => {
-    descending = sorted === place ? !descending : place > 7;
+    descending = sorted === place ? !descending : place >= SCORES;
     sorted = place;
     arrange();
   };
@@ -72,6 +80,7 @@
     });
     count.textContent = `${order.length.toLocaleString("en")} of ${rows.length.toLocaleString("en")} models`;
     space.style.height = `${order.length * ROW}px`;
+    box.style.height = `min(78vh, ${order.length * ROW + head.offsetHeight + 20}px)`;
     box.scrollTop = 0;
     draw();
   };
@@ -83,8 +92,8 @@
       const row = rows[order[place]];
       const line = make("div", "", lines, { class: "row", role: "row", style: `top:${place * ROW}px` });
       row.forEach((value, column) => {
-        const cell = make("div", column ? text(value) : "", line, { role: "cell" });
-        if (column > 3 && typeof value === "number") cell.className = "number";
+        const cell = make("div", column ? text(value, column) : "", line, { role: "cell" });
+        if (numeric[column]) cell.className = "number";
         if (!column) {
           make("a", value, cell, { href: `cells/${encodeURIComponent(cells[order[place]])}.html#${value}` });
           cell.append(" ");
