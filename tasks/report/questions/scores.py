@@ -150,15 +150,17 @@ def summarise(scores: pd.Series[float]) -> Summary:
 
 
 def _mark_best(rows: list[CellRow], columns: Sequence[Column]) -> list[CellRow]:
-    """Mark the best median of every data set and score, where there is a choice."""
+    """Mark the best median of every data set and score, where there is a choice; the lowest where
+    less is better."""
     marked = [list(row.scores) for row in rows]
     for place, column in enumerate(columns):
         of_data: dict[tuple[str, str], list[int]] = {}
         for i, row in enumerate(rows):
-            if column.more_is_better and row.scores[place].median is not None:
+            if column.direction and row.scores[place].median is not None:
                 of_data.setdefault((row.data, row.source), []).append(i)
         for candidates in of_data.values():
-            top = max(rows[i].scores[place].median or 0.0 for i in candidates)
+            medians = [rows[i].scores[place].median or 0.0 for i in candidates]
+            top = max(medians) if column.more_is_better else min(medians)
             winners = [i for i in candidates if rows[i].scores[place].median == top]
             if len(winners) < len(candidates):
                 for i in winners:
@@ -181,7 +183,7 @@ def _sentences(results: Results, rows: Sequence[CellRow]) -> list[Sentence]:
         "A row per cell, that is data set, method and strength: the median over seeds, with the "
         "lowest and the highest below it. Click a heading to sort by it."
     )
-    if any(column.more_is_better for column in results.columns):
+    if any(column.direction for column in results.columns):
         text = "{} The best median of each data set, over all methods, is {}."
         about = Markup(text).format(about, MARKED)
     sentences.append(Sentence(about))

@@ -91,3 +91,15 @@ def test_where_all_are_equal_none_is_best(make_store: MakeStore) -> None:
     flat = results.models.assign(**{column.id: 0.0 for column in results.columns})
     rows = cell_rows(results.frames, flat, results.columns)
     assert not any(summary.best for row in rows for summary in row.scores)
+
+
+def test_the_lowest_is_best_where_less_is_better_and_nothing_where_neither_is(
+    make_store: MakeStore,
+) -> None:
+    grid = Grid(data=("dsprites",), metrics=("mig", "jemmig", "unsupervised"), pictures=False)
+    results = read_results(make_store(grid), grid.study())
+    rows = cell_rows(results.frames, results.models, results.columns)
+    for place, choose in ((0, max), (1, min)):
+        medians = [row.scores[place].median for row in rows]
+        assert [row.scores[place].best for row in rows] == [m == choose(medians) for m in medians]
+    assert not any(row.scores[2].best for row in rows)
