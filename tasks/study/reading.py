@@ -30,7 +30,8 @@ def preset_names() -> list[str]:
 def read_study(spec: str, overrides: Sequence[str] = ()) -> Study:
     """The study of a preset's name or a YAML file, with `key=value` overrides."""
     path = PRESETS / f"{spec}.yaml"
-    if not re.fullmatch(r"[\w.-]+", spec) or not path.is_file():
+    is_preset = bool(re.fullmatch(r"[\w.-]+", spec)) and path.is_file()
+    if not is_preset:
         path = Path(spec)
     if not path.is_file():
         accepted = "a YAML file, or one of the presets " + one_of(preset_names(), spec)
@@ -43,6 +44,8 @@ def read_study(spec: str, overrides: Sequence[str] = ()) -> Study:
     if not isinstance(raw, dict):
         raise WrongInput(spec, type(raw).__name__, "a mapping with name, data and methods")
     raw = with_metrics_section(raw)
+    if is_preset and any(map(_changes_what_is_studied, overrides)):
+        raw.pop("about", None)  # it is about the preset, not about what is made of it
     for override in overrides:
         _set(raw, override)
     return parse_study(raw)
@@ -53,6 +56,10 @@ def parse_study(raw: object) -> Study:
         return Study.model_validate(raw)
     except ValidationError as error:
         raise _as_wrong_input(error) from None
+
+
+def _changes_what_is_studied(override: str) -> bool:
+    return re.split(r"[.=]", override)[0] not in ("name", "about", "running")
 
 
 def _set(raw: dict[str, Any], override: str) -> None:

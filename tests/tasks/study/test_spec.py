@@ -124,6 +124,24 @@ def test_a_study_survives_its_own_json() -> None:
     assert parse_study(study.model_dump(mode="json")) == study
 
 
+def test_a_changed_preset_is_not_headed_by_what_the_preset_is_about(tmp_path: Path) -> None:
+    preset = read_study("mini")
+    assert read_study("mini", ["training.steps=100"]).about == ""
+    assert read_study("mini", ["about=Photographs", "seeds=2"]).about == "Photographs"
+    assert read_study("mini", ["name=photos", "running.tries=2"]).about == preset.about
+    spec = tmp_path / "own.yaml"
+    spec.write_text("name: own\nabout: Mine\ndata: [dsprites]\nmethods: {beta_vae: [1]}\n")
+    assert read_study(str(spec), ["seeds=2"]).about == "Mine"
+
+
+def test_name_and_about_are_in_no_identity() -> None:
+    study = read_study("mini")
+    other = read_study("mini", ["name=photos", "about=Photographs"])
+    assert study.cells() == other.cells()
+    assert not {"name", "about"} & study.cells()[0].models[0].identity.keys()
+    other.must_extend(study)
+
+
 def test_overrides_reach_nested_keys_and_lists(tmp_path: Path) -> None:
     spec = tmp_path / "own.yaml"
     spec.write_text("name: own\ndata: [dsprites]\nmethods: {beta_vae: [1]}\nmetrics: [mig]\n")
