@@ -85,7 +85,11 @@ def store_text(study: Study, rankings: Sequence[DataSetRanking], top: int) -> st
 
 def _best_table(rows: Rows, top: int) -> str:
     columns = ["rank", "model", "method", "strength", "seed", "udr", "informative", "comparisons"]
-    metrics = list(dict.fromkeys(metric for row in rows for metric in row["scores"]))
+    metrics = list(
+        dict.fromkeys(
+            metric for row in rows for metric, value in row["scores"].items() if value is not None
+        )
+    )
     metrics = [metrics[place] for place in headlines_first(metrics)]
     lines = [
         [
@@ -110,13 +114,14 @@ def _best_table(rows: Rows, top: int) -> str:
 
 def _strengths_text(udr: Udr, ranking: DataSetRanking) -> str:
     rows, pool = ranking.strengths, ranking.strengths_pool
+    several = any(row["models"] > 1 for row in rows)
     lines = [
         [
             row["method"],
             f"{row['strength']:g}",
             number_text(row["udr"], digits=3),
             row["models"],
-            "<- best of the method" if row["best"] else "",
+            "<- best of the method" if row["best"] and several else "",
         ]
         for row in rows
     ]
@@ -126,6 +131,7 @@ def _strengths_text(udr: Udr, ranking: DataSetRanking) -> str:
     advised = ADVISED_POOLS[-1]
     if pool != udr.pools[-1]:
         heading += f"\nNo {advised} has two models yet, so that pool {advised} has no UDR."
+        heading += "" if several else "\nOne model of each strength is no ground for a choice."
     elif pool != advised:
         heading += f"\nFor strengths, pool {advised} is advised (--pool {advised})."
     return f"{heading}\n{table(['method', 'strength', 'median udr', 'models', ''], lines)}"

@@ -12,6 +12,7 @@ from typing import Any
 
 import h5py
 import numpy as np
+import pyarrow as pa
 import pytest
 from PIL import Image
 from scipy.stats import spearmanr
@@ -187,6 +188,21 @@ def test_the_table_says_all_that_a_reader_needs(
     assert "9 models ranked by lasso; pool method, all comparisons" in out
 
 
+def test_a_metric_without_any_value_has_no_column(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study, store = made_up(tmp_path / "store", seeds=2)
+    train(store, models_of(study))
+    for part in store.parts("scores"):
+        rows = store.read("scores", keys=[part])
+        empty = rows.set_column(
+            rows.column_names.index("value"), "value", pa.nulls(len(rows), pa.float64())
+        )
+        store.write_part("scores", part, empty)
+    assert printed(capsys, store.uri).splitlines()[0].split()[-1] == "comparisons"
+    assert as_json(capsys, store.uri)["data"][0]["models"][0]["scores"] == {"mig": None}
+
+
 def test_without_a_pool_strengths_are_compared_within_their_cells(
     full: tuple[Study, Store], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -214,7 +230,9 @@ def test_cells_of_one_model_leave_strengths_to_the_pool_of_the_models(
     (facts,) = as_json(capsys, store.uri)["data"]
     assert facts["strengths_pool"] == "method"
     assert [row["models"] for row in facts["strengths"]] == [1, 1]
-    assert "No cell has two models yet" in printed(capsys, store.uri)
+    out = printed(capsys, store.uri)
+    assert "No cell has two models yet" in out and "is no ground for a choice" in out
+    assert "best of the method" not in out
 
 
 def test_it_says_how_many_comparisons_were_made(
