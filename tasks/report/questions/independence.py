@@ -200,7 +200,8 @@ def _figures(models: pd.DataFrame, results: Results) -> tuple[FigureGroup, ...]:
                 about = f"{column.title} on {data_name(data)}, median per strength."
                 shown = table[["method", "strength", "place"]]
                 shown = shown.assign(**{column.id: 10 ** table[LOG + column.id]})
-                figures.append(Figure(column.title, about, drawing, shown, "median over seeds"))
+                subtitle = "median over seeds, logarithmic"
+                figures.append(Figure(column.title, about, drawing, shown, subtitle))
         if rows[[MEAN.id, SAMPLED.id]].notna().all(axis=1).any():
             figures.append(_mean_against_sampled(rows, data, source, results))
         if figures:
@@ -229,7 +230,7 @@ def _mean_against_sampled(rows: pd.DataFrame, data: str, source: str, results: R
     )
     title = "Total correlation: mean codes against sampled"
     data_of = rows[["model_id", *CELL, "seed", SAMPLED.id, MEAN.id]]
-    return Figure(title, about, drawing, data_of, agreement)
+    return Figure(title, about, drawing, data_of, f"{agreement}; both axes logarithmic")
 
 
 def _log(values: pd.Series[float]) -> pd.Series[float]:

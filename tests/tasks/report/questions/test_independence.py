@@ -6,7 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tasks.report.questions.independence import COLUMNS, MEAN, SAMPLED, trends
+from tasks.report.questions import Figures
+from tasks.report.questions.independence import COLUMNS, MEAN, SAMPLED, answer, trends
+from tasks.report.results import read_results
+from tests.tasks.report.conftest import Grid, MakeStore
 
 STRENGTHS = (1.0, 2.0, 4.0, 6.0, 8.0, 16.0)
 
@@ -37,6 +40,15 @@ def test_planted_trends_are_found() -> None:
     assert second.trends[1].rho is None and second.above == 0
     few = models[models["strength"] < 5]
     assert all(row.trends[0].rho is None for row in trends(few)), "three strengths are too few"
+
+
+def test_logarithmic_axes_are_called_so(make_store: MakeStore) -> None:
+    grid = Grid(data=("dsprites",), metrics=("unsupervised",), pictures=False, curves=False)
+    content = answer(read_results(make_store(grid), grid.study())).content
+    (figures,) = (one for one in content if isinstance(one, Figures))
+    drawn = [figure for group in figures.groups for figure in group.figures]
+    assert len(drawn) == len(COLUMNS) + 1
+    assert all("logarithmic" in figure.subtitle for figure in drawn)
 
 
 def test_the_place_of_a_strength_counts_and_not_its_size() -> None:
