@@ -38,7 +38,7 @@ from tasks.report.questions import (
 )
 from tasks.report.results import Column, Results, signed_so_more_is_better
 from tasks.report.sweeps import medians, sweeps
-from tasks.words import data_name, plural
+from tasks.words import MISSING, data_name, plural
 
 QUESTION = Question(
     "What decides a score: method, strength or seed?",
@@ -64,6 +64,7 @@ class Shares:
     method_interval: Interval | None
     cell_interval: Interval | None
     models: int
+    by: str  # what varies: "method", "strength", or "method and strength"
 
 
 def answer(results: Results) -> Answer:
@@ -73,14 +74,14 @@ def answer(results: Results) -> Answer:
             "Nothing to divide: a data set needs two methods or strengths, and two scored models "
             "of a cell."
         )
-    findings = [_finding(data, part) for data, part in _by_data_set(rows)]
+    findings = [finding(data, part) for data, part in _by_data_set(rows)]
     legend = method_legend(results.styles)
     return Answer(
         (
             Sentence(ABOUT),
             *findings,
             *_ranges(results),
-            _table(rows),
+            shares_table(rows),
             Figures(_figures(results), legend),
         )
     )
@@ -100,8 +101,17 @@ def variance_shares(models: pd.DataFrame, metrics: Sequence[Column]) -> list[Sha
             bounds = _intervals(table, of_method, estimates, (data, source, metric.id))
             by_method, by_cell = map(float, estimates)
             models_scored = int(np.isfinite(table).sum())
-            rows.append(Shares(data, source, metric, by_method, by_cell, *bounds, models_scored))
+            of = (data, source, metric, by_method, by_cell, *bounds, models_scored)
+            rows.append(Shares(*of, what_varies(of_method)))
     return rows
+
+
+def what_varies(of_method: NDArray[np.int64]) -> str:
+    """Between these cells, which are given by their methods."""
+    methods = int(of_method.max()) + 1
+    if methods == 1:
+        return "strength"
+    return "method" if methods == len(of_method) else "method and strength"
 
 
 def shares(tables: Scores, of_method: NDArray[np.int64], correct: bool = True) -> Scores:
@@ -154,22 +164,23 @@ def _by_data_set(rows: Sequence[Shares]) -> list[tuple[str, list[Shares]]]:
     return [(data, [r for r in rows if (r.data, r.source) == (data, s)]) for data, s in sets]
 
 
-def _finding(data: str, rows: Sequence[Shares]) -> Sentence:
+def finding(data: str, rows: Sequence[Shares]) -> Sentence:
     """Of the first metric in numbers, of the others the range."""
     first = rows[0]
-    text = Markup("<b>{}</b>: the method explains {} of the variance of {}; with the strength, {}")
-    text = text.format(
-        data_name(data),
-        _share_text(first.method, first.method_interval),
-        first.metric.title,
-        _share_text(first.cell, first.cell_interval),
-    )
-    if len(rows) > 1:
-        low, high = min(row.cell for row in rows), max(row.cell for row in rows)
-        text += (
-            f". Over all {len(rows)} scores, method and strength explain {100 * low:.0f}% to "
-            f"{100 * high:.0f}%"
+    by_cell = _share_text(first.cell, first.cell_interval)
+    if first.by == "method and strength":
+        by_method = _share_text(first.method, first.method_interval)
+        text = Markup(
+            "<b>{}</b>: the method explains {} of the variance of {}; with the strength, {}"
         )
+        text = text.format(data_name(data), by_method, first.metric.title, by_cell)
+    else:
+        text = Markup("<b>{}</b>: the {} explains {} of the variance of {}")
+        text = text.format(data_name(data), first.by, by_cell, first.metric.title)
+    if len(rows) > 1:
+        verb = f"{first.by} explain" if " " in first.by else f"the {first.by} explains"
+        low, high = min(row.cell for row in rows), max(row.cell for row in rows)
+        text += f". Over all {len(rows)} scores, {verb} {100 * low:.0f}% to {100 * high:.0f}%"
     return Sentence(text + ".", "finding")
 
 
@@ -224,7 +235,7 @@ def same_best_cell(models: pd.DataFrame, metrics: Sequence[Column]) -> tuple[int
     return 2 * same, len(best) * (len(best) - 1)
 
 
-def _table(rows: Sequence[Shares]) -> Table:
+def shares_table(rows: Sequence[Shares]) -> Table:
     headings = (
         Heading("Data set"),
         Heading("Score"),
@@ -240,7 +251,9 @@ def _table(rows: Sequence[Shares]) -> Table:
                 (
                     Cell(data_label(row.data, row.source)),
                     Cell(row.metric.title),
-                    _cell(row, row.method, row.method_interval, EXPLAINED_BY_METHOD),
+                    Cell(MISSING)
+                    if row.by == "strength"
+                    else _cell(row, row.method, row.method_interval, EXPLAINED_BY_METHOD),
                     _cell(row, row.cell, row.cell_interval, EXPLAINED_BY_CELL),
                     Cell(f"{100 * (1 - row.cell):.0f}%", 1 - row.cell),
                     Cell(f"{row.models:,}", row.models),

@@ -8,8 +8,10 @@ import pytest
 
 from tasks.report.questions.what_decides import (
     Shares,
+    finding,
     methods_apart,
     same_best_cell,
+    shares_table,
     variance_shares,
 )
 from tasks.report.results import Column
@@ -27,10 +29,10 @@ def grid(
 ) -> pd.DataFrame:
     """Scores of variance 1, of which the method has this share and the strength that."""
     of_methods = draws.normal(size=methods)
-    of_methods = (of_methods - of_methods.mean()) / of_methods.std() * np.sqrt(method)
+    of_methods = (of_methods - of_methods.mean()) / max(of_methods.std(), 1e-9) * np.sqrt(method)
     of_strengths = draws.normal(size=(methods, strengths))
     of_strengths -= of_strengths.mean(axis=1, keepdims=True)
-    of_strengths *= np.sqrt(strength) / of_strengths.std()
+    of_strengths *= np.sqrt(strength) / max(of_strengths.std(), 1e-9)
     noise = draws.gamma(2, size=(methods, strengths, seeds)) / np.sqrt(2)  # skewed, as scores are
     rest = np.sqrt(1 - method - strength) * (noise - np.sqrt(2))
     scores = of_methods[:, None, None] + of_strengths[..., None] + rest
@@ -84,6 +86,25 @@ def test_cells_of_unequal_size_have_the_shares_of_least_squares() -> None:
         fitted = models.groupby(by)[METRIC.id].transform("mean")
         wanted = 1 - ((models[METRIC.id] - fitted) ** 2).mean() / models[METRIC.id].var(ddof=0)
         assert share == pytest.approx(wanted, abs=0.004)
+
+
+@pytest.mark.parametrize(
+    ("methods", "strengths", "wanted"),
+    [
+        (6, 6, ["the method explains ", "; with the strength, ", "method and strength explain "]),
+        (1, 6, ["the strength explains ", "scores, the strength explains "]),
+        (6, 1, ["the method explains ", "scores, the method explains "]),
+    ],
+)
+def test_only_what_varies_explains(methods: int, strengths: int, wanted: list[str]) -> None:
+    share = (0.4 * (methods > 1), 0.2 * (strengths > 1))
+    models = grid(np.random.default_rng(1), *share, methods, strengths, seeds=20)
+    models[OTHER.id] = models[METRIC.id] ** 2
+    rows = variance_shares(models, [METRIC, OTHER])
+    text = finding("dsprites", rows).text
+    assert [words for words in wanted if words in text] == wanted
+    assert ("; with the strength" in text) is (methods > 1 and strengths > 1)
+    assert (shares_table(rows).rows[0].cells[2].text == "–") is (methods == 1)
 
 
 def test_methods_that_stand_above_all_others_are_counted() -> None:
