@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
+from markupsafe import Markup
 
 from tasks.report.results import Results
 from tasks.study.model import cell_name
@@ -37,9 +39,15 @@ def every_model(results: Results) -> str:
     return json.dumps(table, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def cell_page(row: dict[Any, Any]) -> str:
+def cell_page(row: Mapping[Any, Any]) -> str:
     """The name of the page of a model's cell, without its ending."""
     return f"{cell_name(row['data'], row['method'], row['strength'])}-{row['source']}"
+
+
+def model_link(row: Mapping[Any, Any]) -> Markup:
+    """A model's id, as a page in a folder of the report links it to its place in its cell."""
+    link = Markup('<a href="../cells/{}.html#{}"><code>{}</code></a>')
+    return link.format(cell_page(row), row["model_id"], row["model_id"])
 
 
 def _keys(row: dict[Any, Any]) -> list[Any]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+from markupsafe import Markup
 
 from infra.store import Store
 from tasks.citations import references
@@ -80,7 +81,7 @@ def write_report(store: Store, study: Study, questions: Sequence[str] = QUESTION
     files.write("report.css", _css())
     for name in ("report.js", "models.js"):
         files.write(name, (TEMPLATES / name).read_bytes())
-    first_page = _first_page(results, bool(published))
+    first_page = _first_page(results, answered, bool(published))
     page = {"root": "", "current": "", "title": "", "alone": True}
     files.write("index.html", _render("index", common, page, **first_page))
     files.end()
@@ -95,7 +96,8 @@ def sections(results: Results, questions: Sequence[str]) -> list[list[Part]]:
     by_section: dict[str, list[Part]] = {}
     for name in questions:
         question, answer = load(name)
-        if question.needs_factors and not results.has_factors:
+        opens = load(question.section)[0] if question.section else question
+        if (question.needs_factors or opens.needs_factors) and not results.has_factors:
             continue
         part = Part(name, question, answer(results))
         section = by_section.setdefault(question.section or name, [])
@@ -104,13 +106,17 @@ def sections(results: Results, questions: Sequence[str]) -> list[list[Part]]:
     return list(by_section.values())
 
 
-def _first_page(results: Results, has_published: bool) -> dict[str, Any]:
+def _first_page(
+    results: Results, answered: Sequence[Sequence[Part]], has_published: bool
+) -> dict[str, Any]:
     frames, study = results.frames, results.study
     return {
         "header": header(study, frames),
         "older": frames.older,
         "outdated": [metric_name(name) for name in frames.outdated],
         "has_published": has_published,
+        # what was run is no finding about the models: it comes last
+        "findings": sorted(answered, key=lambda section: section[0].name == "run"),
         "css": _css().decode(),
         "references": references(
             methods=list(results.styles),
@@ -119,6 +125,13 @@ def _first_page(results: Results, has_published: bool) -> dict[str, Any]:
             ranked=bool(results.rankings),
         ),
     }
+
+
+def on_first_page(text: str) -> str:
+    """A text with links from a page in a folder, with links from the first page."""
+    if not isinstance(text, Markup):
+        return text
+    return Markup(str(text).replace('href="../', 'href="'))
 
 
 class _Files:
@@ -165,6 +178,7 @@ def _template(name: str) -> jinja2.Template:
     environment.globals.update(
         data_label=data_label,
         number=number,
+        on_first_page=on_first_page,
         plural=plural,
         sources=SOURCES,
         MOST_FINDINGS=MOST_FINDINGS,

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
-from markupsafe import Markup
 
-from tasks.report.every_model import cell_page
+from tasks.report.every_model import model_link
 from tasks.report.figures.portraits import pictures_of
 from tasks.report.labels import method_label
 from tasks.report.questions import Picture, Portrait
@@ -27,17 +26,13 @@ def portrait(
     """`pictures` by kind; they are read from the store if they are not given."""
     collapsed = ", collapsed: no informative latent" if model["collapsed"] else ""
     latents = f"{model['informative']:.0f} of {results.study.latents}"
-    place = f"../cells/{cell_page(dict(model))}.html#{model['model_id']}"
     facts = (
         ("", method_label(model["method"], results.styles, model["strength"])),
         ("seed", str(model["seed"])),
         *((column.title, number(float(model[column.id]))) for column in columns),
         *((("informative latents", latents),) if pd.notna(model["informative"]) else ()),
         ("KL", number(float(model["kl"]), 2)),
-        (
-            "model_id",
-            Markup('<a href="{}"><code>{}</code></a>').format(place, model["model_id"]),
-        ),
+        ("model_id", model_link(model)),
     )
     if pictures is None:
         pictures = pictures_of(results.store, [model])[str(model["model_id"])]

@@ -108,6 +108,7 @@ UDR_WITH_MIG = {
 }
 # D, appendix A.6 and Table 7: the supervised metrics that it takes
 FOUR = ("beta_vae", "factor_vae", "mig", "dci")
+LOW_UDR = 0.3  # D calls a UDR below it low
 # D, Table 7: mean rank correlation of UDR with the four, and its deviation: (similarity, pool)
 UDR_WITH_FOUR = {
     ("lasso", "cell"): (0.54, 0.06),

@@ -8,6 +8,7 @@ share comparisons, so it is a guide.
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,8 @@ import pandas as pd
 from markupsafe import Markup
 
 from tasks.best import best_first
+from tasks.report.doubts import doubts_about_training, low_text
+from tasks.report.every_model import model_link
 from tasks.report.frames import DATA_SET, groups
 from tasks.report.labels import data_label, method_label
 from tasks.report.questions import Answer, Question, Sentence, missing
@@ -50,6 +53,7 @@ class BestModel:
     seed: int
     udr: float
     informative: int | None
+    kl: float  # in nats, over all latents
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,11 @@ class BestOfMethod:
     strengths: tuple[Median, ...]
     model: BestModel | None
 
+    @property
+    def comparable(self) -> tuple[Median, ...]:
+        """The strengths with the two models at least that a choice needs."""
+        return tuple(median for median in self.strengths if median.models > 1)
+
 
 def answer(results: Results) -> Answer:
     by = choosing(results.columns, results.models)
@@ -71,14 +80,20 @@ def answer(results: Results) -> Answer:
     about = Markup(
         "By UDR, which needs no labels: the strength with the highest median over seeds by “{}”, "
         "and the model with the highest value by “{}”. See what a model has learned with "
-        "<code>tolstoy show ID --gif</code> before you trust it."
-    ).format(by.title, results.udr.title)
+        "<code>{}</code> before you trust it."
+    ).format(by.title, results.udr.title, _show(every, results))
     sentences = [Sentence(about), *(Sentence(_text(row, results), "finding") for row in every)]
-    if any(len(row.strengths) > 1 for row in every):
+    if any(len(row.comparable) > 1 for row in every):
         sentences.append(Sentence(_about_intervals(every), "note"))
     if results.models["method"].nunique() > 1:
         sentences += _among_methods(results)
     return Answer(tuple(sentences))
+
+
+def _show(every: Sequence[BestOfMethod], results: Results) -> str:
+    """The command that shows the first of the best models."""
+    model_id = next((row.model.model_id for row in every if row.model), "ID")
+    return f"tolstoy show {model_id} --gif --store {shlex.quote(str(results.store))}"
 
 
 def _among_methods(results: Results) -> list[Sentence]:
@@ -94,10 +109,11 @@ def _among_methods(results: Results) -> list[Sentence]:
     sentences = []
     for (data, source), rows in groups(results.models.dropna(subset=[ranking.id]), DATA_SET):
         row = best_first(rows.to_dict("records"), ranking.id)[0]
-        text = Markup("{}, all methods: the best model by “{}” is <code>{}</code> ({}): UDR {}.")
+        text = Markup("{}, all methods: the best model by “{}” is {} ({}): UDR {}{}.")
         who = method_label(row["method"], results.styles, row["strength"])
         label = data_label(data, source)
-        text = text.format(label, ranking.title, row["model_id"], who, number(row[ranking.id]))
+        udr = float(row[ranking.id])
+        text = text.format(label, ranking.title, model_link(row), who, number(udr), low_text(udr))
         sentences.append(Sentence(text, "finding"))
     return sentences
 
@@ -126,6 +142,7 @@ def _model(row: Mapping[Any, Any], udr: Column) -> BestModel:
         seed=int(row["seed"]),
         udr=float(row[udr.id]),
         informative=None if pd.isna(informative) else int(informative),
+        kl=float(row["kl"]),
     )
 
 
@@ -147,22 +164,31 @@ def _text(row: BestOfMethod, results: Results) -> Markup:
     """Of a method: its best strength, and its best model."""
     who = method_label(row.method, results.styles)
     what = Markup("{}, {}: {}").format(data_label(row.data, row.source), who, _strength_text(row))
-    return what if row.model is None else what + Markup(" ") + _model_text(row, row.model)
+    if row.model is None:
+        return what
+    text = what + Markup(" ") + _model_text(row, row.model)
+    reasons = doubts_about_training(results.study, row.data, row.model.kl)
+    return text + (f" Doubtful: {'; '.join(reasons)}." if reasons else "")
 
 
 def _strength_text(row: BestOfMethod) -> str:
     if not row.strengths:
         return "no strength has two models to compare."
-    best, *others = row.strengths
+    if len(row.strengths) == 1:
+        return f"{_equation(row, row.strengths[0])} is the only strength with UDR."
+    if not row.comparable:
+        return "no choice of a strength: one model of each is no ground for a choice."
+    best, *others = row.comparable
     if not others:
-        return f"{_equation(row, best)} is the only strength with UDR."
+        return f"{_equation(row, best)} is the only strength with two models to compare."
     second = others[0]
     if best.median == second.median:
         return f"no choice, as several strengths have the highest median, {number(best.median)}."
-    overlap = "; the intervals overlap" if second.high >= best.low else ""
-    text = Markup("choose <b>{}</b>, with a median UDR of {}; the next, {}, has {}{}.")
-    both = (_equation(row, best), _median_text(best), _equation(row, second), _median_text(second))
-    return text.format(*both, overlap)
+    ranges = "intervals" if best.exact and second.exact else "ranges"
+    overlap = f"; the {ranges} overlap" if second.high >= best.low else ""
+    text = Markup("choose <b>{}</b>, with a median UDR of {}{}; the next, {}, has {}{}.")
+    chosen = _equation(row, best), _median_text(best), low_text(best.median)
+    return text.format(*chosen, _equation(row, second), _median_text(second), overlap)
 
 
 def _equation(row: BestOfMethod, of: Median | BestModel) -> str:
@@ -170,18 +196,22 @@ def _equation(row: BestOfMethod, of: Median | BestModel) -> str:
 
 
 def _median_text(of: Median) -> str:
-    return f"{number(of.median)} ({number(of.low)} to {number(of.high)})"
+    extremes = "" if of.exact else ", lowest to highest"
+    return f"{number(of.median)} ({number(of.low)} to {number(of.high)}{extremes})"
 
 
 def _model_text(row: BestOfMethod, model: BestModel) -> Markup:
     latents = model.informative
     also = "" if latents is None else f", {plural(latents, 'informative latent')}"
-    text = Markup("The best model is <code>{}</code> ({}, seed {}): UDR {}{}.")
-    return text.format(model.model_id, _equation(row, model), model.seed, number(model.udr), also)
+    keys = {"data": row.data, "source": row.source, "method": row.method}
+    link = model_link({**keys, "strength": model.strength, "model_id": model.model_id})
+    text = Markup("The best model is {} ({}, seed {}): UDR {}{}{}.")
+    udr = number(model.udr), low_text(model.udr)
+    return text.format(link, _equation(row, model), model.seed, *udr, also)
 
 
 def _about_intervals(every: Sequence[BestOfMethod]) -> str:
-    medians = [median for row in every for median in row.strengths]
+    medians = [median for row in every for median in row.comparable]
     interval = f"{100 * CONFIDENCE:.0f}% interval of the median"
     extremes = "the lowest and the highest value"
     if all(median.exact for median in medians):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pandas as pd
-from markupsafe import Markup
 
-from tasks.report.every_model import cell_page
+from tasks.report.every_model import model_link
 from tasks.report.frames import DATA_SET, groups, scoring_seconds
 from tasks.report.labels import data_label, method_label
 from tasks.report.questions import (
@@ -27,6 +26,7 @@ ABOUT = (
     "of pictures. Comparing for UDR is not in the tables."
 )
 SLOWEST = 5
+WORTH_NAMING = 60.0  # seconds
 
 
 def answer(results: Results) -> Answer:
@@ -47,7 +47,7 @@ def answer(results: Results) -> Answer:
 def _finding(models: pd.DataFrame, scoring: pd.DataFrame) -> Sentence:
     training, scored = float(models["seconds"].sum()), float(scoring["seconds"].sum())
     text = f"Training took {duration(training)}, {duration(training / len(models))} per model"
-    if scored:
+    if scored >= WORTH_NAMING:
         metric = scoring.groupby("metric")["seconds"].sum()
         most = str(metric.idxmax())
         text += (
@@ -94,12 +94,10 @@ def _slowest(models: pd.DataFrame, results: Results) -> Table:
     rows = []
     slowest = models.sort_values("seconds", ascending=False, kind="stable").head(SLOWEST)
     for row in slowest.to_dict("records"):
-        link = Markup('<a href="../cells/{}.html#{}"><code>{}</code></a>')
-        model_id = row["model_id"]
         rows.append(
             Row(
                 (
-                    Cell(link.format(cell_page(row), model_id, model_id)),
+                    Cell(model_link(row)),
                     Cell(f"{method_name(str(row['method']))} on {data_name(str(row['data']))}"),
                     Cell(duration(float(row["seconds"])), float(row["seconds"])),
                 )

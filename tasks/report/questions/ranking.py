@@ -9,6 +9,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from tasks.best import best_first
+from tasks.report.every_model import model_link
 from tasks.report.frames import DATA_SET, groups
 from tasks.report.labels import data_label, method_label
 from tasks.report.questions import (
@@ -96,6 +97,16 @@ def rankings(models: pd.DataFrame, columns: Sequence[Column], udr: Column) -> li
     return per_data_set
 
 
+def _keys(ranking: Ranking, model: RankedModel) -> dict[str, str | float]:
+    return {
+        "data": ranking.data,
+        "source": ranking.source,
+        "method": model.method,
+        "strength": model.strength,
+        "model_id": model.model_id,
+    }
+
+
 def _known(value: float) -> float | None:
     return None if pd.isna(value) else float(value)
 
@@ -141,7 +152,7 @@ def _rows(ranking: Ranking, results: Results) -> Iterator[Row]:
         yield Row(
             (
                 Cell(str(model.place), model.place),
-                Cell(Markup("<code>{}</code>").format(model.model_id), model.model_id, style="pin"),
+                Cell(model_link(_keys(ranking, model)), model.model_id, style="pin"),
                 Cell(method_label(model.method, results.styles), model.method, style="who"),
                 Cell(strength, model.strength),
                 Cell(str(model.seed), model.seed),

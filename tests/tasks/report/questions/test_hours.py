@@ -9,20 +9,26 @@ from tests.tasks.report.conftest import Grid, MakeStore, blank_column
 
 
 def test_hours_are_summed_per_method_and_metric(make_store: MakeStore) -> None:
-    grid = Grid(seeds=3, steps=36_000, pictures=False, curves=False)
+    grid = Grid(seeds=4, steps=36_000, pictures=False, curves=False)
     store = make_store(grid)
     per_model = 0.07 * grid.steps
     _, finding, training, metrics, slowest = answer(read_results(store, grid.study())).content
     assert finding.text == (
-        f"Training took {duration(24 * per_model)}, {duration(per_model)} per model; "
-        "the metrics 48 seconds, of which FactorVAE score 50%."
+        f"Training took {duration(32 * per_model)}, {duration(per_model)} per model; "
+        "the metrics 64 seconds, of which FactorVAE score 50%."
     )
     assert [[cell.value for cell in row.cells[1:]] for row in training.rows] == [
-        [6 * per_model] * 2,
-        [6 * per_model] * 2,
+        [8 * per_model] * 2,
+        [8 * per_model] * 2,
     ]
-    assert [[cell.value for cell in row.cells[1:]] for row in metrics.rows] == [[24, 1], [24, 1]]
+    assert [[cell.value for cell in row.cells[1:]] for row in metrics.rows] == [[32, 1], [32, 1]]
     assert len(slowest.rows) == 5 and "../cells/" in slowest.rows[0].cells[0].text
+
+
+def test_seconds_of_metrics_are_no_finding(make_store: MakeStore) -> None:
+    grid = Grid(seeds=3, pictures=False, curves=False)
+    finding = answer(read_results(make_store(grid), grid.study())).content[1]
+    assert finding.text.endswith(" per model."), "48 seconds"
 
 
 def test_without_times_it_says_so(make_store: MakeStore) -> None:

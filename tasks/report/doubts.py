@@ -1,0 +1,31 @@
+"""Why a choice without labels may mean little: models that are little alike or learned nothing."""
+
+from __future__ import annotations
+
+from tasks.report.comparable import PAPERS_STEPS
+from tasks.report.published import LOW_UDR
+from tasks.study.spec import Study
+from tasks.what_was_read import doubts
+from tasks.words import number, plural
+
+FEW_STEPS = 10_000  # the preset mini, of 15,000, is the shortest whose numbers say something
+LITTLE_KL = 1.0  # nats: such codes tell at most exp(1), so fewer than three, pictures apart
+
+
+def low_text(udr: float) -> str:
+    """What to add to a UDR that is low."""
+    return f", low: below {LOW_UDR:g} in Duan et al. 2020" if udr < LOW_UDR else ""
+
+
+def doubts_about_training(study: Study, data: str, kl: float) -> list[str]:
+    """Of a model with this KL, in nats, on a data set."""
+    steps = study.training.steps
+    reasons = []
+    if kl < LITTLE_KL:
+        reasons.append(f"its KL of {number(kl, 2)} nats is near 0: it has learned next to nothing")
+    if steps < FEW_STEPS:
+        reasons.append(f"only {plural(steps, 'training step')} (the papers: {PAPERS_STEPS:,})")
+    for choice in study.data:
+        if choice.name == data and choice.read:
+            reasons += doubts(choice.read.pictures, "picture")
+    return reasons
