@@ -39,10 +39,10 @@ QUESTIONS = (
     "factors",
     "udr",
     "ranking",
+    "latents",
     "quality",
     "fewer_comparisons",
     "strengths",
-    "latents",
     "independence",
     "agreement",
     "what_decides",
@@ -70,7 +70,7 @@ class Question:
     menu: str = ""  # its entry in the page's menu, if it opens a section
     section: str = ""  # the question whose section it is in; empty: it has its own
     papers: tuple[tuple[str, str], ...] = ()  # (key of tasks.citations.PAPERS, place in it)
-    needs_factors: bool = False  # left out of the report of pictures without any
+    needs_factors: bool = False  # left out, with its section, where pictures have none
 
     @property
     def place(self) -> str:

@@ -26,6 +26,7 @@ QUESTION = Question(
     "Which factors are found, and by how many latents?",
     menu="Factors",
     papers=(("carbonneau-2022", "section 6.3"),),
+    needs_factors=True,
 )
 ABOUT = (
     "Medians over the models. Accuracy is that of predicting the factor from all latents: a factor "

@@ -26,7 +26,7 @@ from tasks.report.results import Results
 from tasks.words import method_name, number, plural, strength_text
 
 QUESTION = Question(
-    "Uninformative latents", section="quality", papers=(("duan-2020", "appendix A.10"),)
+    "Uninformative latents", section="ranking", papers=(("duan-2020", "appendix A.10"),)
 )
 
 

@@ -8,7 +8,7 @@ from tasks.report.questions import Answer, Question, Sentence, missing
 from tasks.report.results import Results
 from tasks.words import plural
 
-QUESTION = Question("Beside the papers", menu="Beside the papers")
+QUESTION = Question("Beside the papers", menu="Beside the papers", needs_factors=True)
 
 
 def answer(results: Results) -> Answer:

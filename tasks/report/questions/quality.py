@@ -43,6 +43,7 @@ QUESTION = Question(
     "How good is the ranking without labels?",
     menu="How good is it?",
     papers=(("duan-2020", "Table 7"),),
+    needs_factors=True,
 )
 Columns = Sequence[Column]
 SIGN_REVERSED = "less is better, sign reversed"

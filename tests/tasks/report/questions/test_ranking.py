@@ -55,8 +55,9 @@ def test_the_section_says_how_good_the_ranking_is(make_store: MakeStore) -> None
     assert re.search(r"Downstream, trees a task 0\.\d\d", text)
     assert "The same in the paper UDR, same strength 0.51 ± 0.07 0.57 ± 0.03" in text
     off = 10 - wide["informative"]
-    assert f"on average {number(off.mean(), 2)} ± {number(off.std(), 2)} over 96 models" in text
-    assert "2.95 ± 1.97 of 10" in text
+    latents = section(html, "ranking")
+    assert f"on average {number(off.mean(), 2)} ± {number(off.std(), 2)} over 96 models" in latents
+    assert "2.95 ± 1.97 of 10" in latents
     chosen = re.search(r"choose UDR's strength in (\d+) of 24 cases", text)
     assert chosen and "by chance it would be 50%" in text
     assert html.count('class="agrees figure-column"') == int(chosen[1])
@@ -79,7 +80,7 @@ def test_the_papers_numbers_stand_beside_the_papers_data_and_training_only(
     make_store: MakeStore, changed: dict[str, object], sentence: str
 ) -> None:
     _, html = made(make_store, replace(GRID, pictures=False, **changed))
-    text = section(html, "quality")
+    text = section(html, "quality") + section(html, "ranking")
     assert sentence in text
     for words in ("paper: ", "The same in the paper", "2.95", "ten seeds"):
         assert words not in text
@@ -87,11 +88,12 @@ def test_the_papers_numbers_stand_beside_the_papers_data_and_training_only(
 
 def test_a_small_study_says_that_it_is_too_small(make_store: MakeStore) -> None:
     grid = replace(GRID, data=("dsprites",), seeds=2, metrics=("mig", "factor_vae"))
-    text = section(made(make_store, grid)[1], "quality")
+    html = made(make_store, grid)[1]
+    text = section(html, "quality")
     assert "No mean correlation of any score: a method needs 5 models on a data set" in text
     assert "No curve: it needs the table of pairs" in text
     assert "Some medians are of 2 models only." in text
-    assert "Uninformative latents" in text
+    assert "Uninformative latents" in section(html, "ranking")
 
 
 def test_without_pairs_there_is_no_curve_but_all_the_rest(make_store: MakeStore) -> None:
@@ -107,7 +109,10 @@ def test_models_without_labels_are_ranked_and_shown(make_store: MakeStore) -> No
     blank_column(store, "scores", "value", None)
     blank_column(store, "scores", "reason", "the pictures have no factors")
     page = checked(write_report(store, grid.study()))
-    assert "No score of this study says which model is better" in page.text
+    assert "No score of this study says which model is better" not in page.text
+    for question in ("Which factors are found", "How good is the ranking", "Beside the papers"):
+        assert question not in page.text, "it can never be answered for these pictures"
+    assert "no answer yet" not in page.text, "nothing is left to run"
     assert "Uninformative latents" in page.text
     wide = wide_of(store, grid).sort_values("udr lasso method", ascending=False)
     text = section(page.html, "ranking")
