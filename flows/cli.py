@@ -165,8 +165,8 @@ def score(
     file: Annotated[
         Path | None,
         Parameter(
-            help=".npz or .h5: codes, factors, factor_names; .parquet or .csv: codes_0, codes_1 "
-            "..., factor_NAME"
+            help=".npz or .h5: codes, factors, factor_names; .parquet, .csv or .tsv: codes_0, "
+            "codes_1 ..., factor_NAME"
         ),
     ] = None,
     /,
@@ -260,7 +260,7 @@ def rank(
     Pairs that are missing are compared first. In a file with codes (models, points, latents), all
     models are compared with each other.
 
-    Example: tolstoy rank studies/smoke; tolstoy rank codes.npz --similarity spearman
+    Example: tolstoy rank studies/smoke; tolstoy rank models.npz --similarity spearman
     """
     from flows.commands.rank import rank as rank_place
     from flows.ranking import RankRequest

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,11 @@ from infra.errors import WrongInput
 from metrics.base.arrays import BadArray, numbers, whole_numbers
 from tasks import own_arrays, own_columns
 
-CODES_ENDINGS = (".npz", ".h5", ".hdf5", ".parquet", ".csv")
+CODES_ENDINGS = (".npz", ".h5", ".hdf5", ".parquet", *own_columns.TEXT_TABLES)
 CODES_NAMES = ("codes", "factors", "factor_kinds", "factor_names")
 CODES_FILE = (
-    "an .npz, .h5 or .hdf5 file with codes and factors, or a .parquet or .csv file with codes_0, "
-    "codes_1 ... and factor_NAME"
+    "an .npz, .h5 or .hdf5 file with codes and factors, or a .parquet, .csv or .tsv file with "
+    "codes_0, codes_1 ... and factor_NAME"
 )
 MODELS_ENDINGS = (".npz", ".h5", ".hdf5")
 MODELS_NAMES = ("codes", "kl", "names")
@@ -42,7 +42,8 @@ class OwnCodes:
     targets: NDArray[np.float64] | None = None  # None: the factors
     continuous: tuple[int, ...] = ()
     guessed: bool = False  # that they are continuous: the file does not say so
-    left_out: tuple[str, ...] = ()  # columns of a table that are neither
+    left_out: dict[str, str] = field(default_factory=dict)  # columns that are neither, and why
+    gap: str = ""  # in the numbers of a table's codes
 
     def name(self, factor: int) -> str:
         return self.factor_names[factor] if self.factor_names else f"factor {factor}"
@@ -62,7 +63,7 @@ def read_codes(path: Path, bins: int = BINS) -> OwnCodes:
     stand for a continuous factor where classes are needed."""
     own_arrays.check_file(path, CODES_ENDINGS, CODES_FILE)
     with own_arrays.in_memory(path, CODES_NAMES, CODES_FILE), naming_file(path):
-        if path.suffix.lower() in (".parquet", ".csv"):
+        if path.suffix.lower() in (".parquet", *own_columns.TEXT_TABLES):
             with reading("FILE", path.name, CODES_FILE):
                 arrays, present = own_columns.read(path)
             for name in ("codes", "factors"):
@@ -73,16 +74,18 @@ def read_codes(path: Path, bins: int = BINS) -> OwnCodes:
         columns = _columns(arrays["factors"])
         rows = len(columns[0])
         if len(codes) != rows:
-            accepted = f"{len(codes)}, as codes has"
+            accepted = f"{len(codes)}, as codes has{_hint(codes, columns)}"
             raise WrongInput(f"{path.name}, factors", f"{rows} rows of factors", accepted)
         accepted = f"{len(columns)}, one for each column of factors"
         names = _names(path, "factor_names", arrays, len(columns), accepted)
+        if names and len(set(names)) < len(names):
+            raise WrongInput(f"{path.name}, factor_names", ", ".join(names), "each name once")
         kinds = _names(path, "factor_kinds", arrays, len(columns), accepted)
         which = are_continuous(f"{path.name}, factor_kinds", columns, kinds)
-        left_out = tuple(arrays.get("left_out", ()))
+        of_table = {name: arrays[name] for name in ("left_out", "gap") if name in arrays}
         if not any(which) and all(column.dtype.kind in "iub" for column in columns):
             whole = np.stack(columns, axis=1).astype(np.int64)
-            return OwnCodes(codes, whole, names, left_out=left_out)
+            return OwnCodes(codes, whole, names, **of_table)
         factors = np.empty((rows, len(columns)), np.int64)
         targets = np.empty(factors.shape)
         for place, (column, is_continuous) in enumerate(zip(columns, which, strict=True)):
@@ -94,22 +97,35 @@ def read_codes(path: Path, bins: int = BINS) -> OwnCodes:
             )
             targets[:, place] = column if column.dtype.kind in "iubf" else factors[:, place]
         continuous = tuple(np.flatnonzero(which).tolist())
-        return OwnCodes(codes, factors, names, targets, continuous, kinds is None, left_out)
+        guessed = kinds is None
+        return OwnCodes(codes, factors, names, targets, continuous, guessed, **of_table)
 
 
 def _columns(factors: Any) -> list[NDArray[Any]]:
-    """The factors one by one: numbers that are finite, truth values or words."""
+    """The factors one by one, an array without columns being one: numbers that are finite, truth
+    values or words."""
     if isinstance(factors, list):
         return [
             numbers(name, column, ("row",)) if column.dtype.kind == "f" else column
             for name, column in factors
         ]
+    if np.ndim(factors) == 1:
+        factors = np.asarray(factors)[:, None]
     axes, kind = ("row", "factor"), np.asarray(factors).dtype.kind
     if kind in "iub":
         return list(whole_numbers("factors", factors, axes).T)
     if kind in "USO" and np.ndim(factors) == len(axes) and np.size(factors):
         return list(np.asarray(factors).T)
     return list(numbers("factors", factors, axes).T)
+
+
+def _hint(codes: NDArray[Any], columns: Sequence[NDArray[Any]]) -> str:
+    """What may be wrong with two arrays of different lengths."""
+    if codes.shape[1] == len(columns[0]):
+        return f"; codes of shape {codes.shape} may be transposed"
+    if len(columns) == len(codes):
+        return f"; factors of shape ({len(columns[0])}, {len(columns)}) may be transposed"
+    return ""
 
 
 def read_models(path: Path) -> OwnModels:

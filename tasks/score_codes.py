@@ -24,6 +24,7 @@ Rows: TypeAlias = tuple[Codes, Factors]
 
 STUDY_POINTS = Metrics().points + Metrics().test_points
 MANY_POINTS = 100_000
+OUT_OF_MEMORY = "not enough memory"
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,10 @@ class Result:
     metric: str
     scores: list[Score]
     reason: str = ""
+
+    @property
+    def out_of_memory(self) -> bool:
+        return self.reason.startswith(OUT_OF_MEMORY)
 
 
 def drawn_points(own: OwnCodes, points: int | None, seed: int) -> OwnCodes:
@@ -114,7 +119,7 @@ def split_inputs(own: OwnCodes, names: Sequence[str], seed: int) -> Inputs:
 def _reason(error: Exception) -> str:
     text = " ".join(str(error).split())
     if isinstance(error, MemoryError):
-        return f"not enough memory: {text or 'this machine has no more'}"
+        return f"{OUT_OF_MEMORY} ({text or 'this machine has no more'}); --points N scores fewer"
     return text
 
 

@@ -8,12 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from data.base.reading import printable
+from metrics import METRICS
+from metrics.evaluate import reads_factors
 from tasks.own import OwnCodes, OwnModels
 from tasks.study.data_choice import DataChoice
+from tasks.study.spec import Study
 from tasks.words import plural
 
 FEW = 100  # points or pictures
 FACTORS_NAMED = 12
+ENDINGS_NAMED = 6
 
 
 @dataclass(frozen=True)
@@ -44,11 +48,15 @@ def models_text(own: OwnModels) -> str:
 
 
 def pictures_text(choice: DataChoice) -> str:
-    """`208 pictures, 3 channels, of FOLDER (4 files ignored)`; empty for a known data set."""
+    """`208 pictures, 3 channels, of FOLDER (3 files ignored: .heic 2, .txt 1)`; empty for a known
+    data set."""
     if (read := choice.read) is None:
         return ""
-    left = [(read.ignored, "file", "ignored"), (read.skipped, "broken picture", "left out")]
-    beside = ", ".join(f"{plural(count, noun)} {done}" for count, noun, done in left if count)
+    first, more = read.ignored_endings[:ENDINGS_NAMED], read.ignored_endings[ENDINGS_NAMED:]
+    endings = ", ".join([*(f"{ending} {count}" for ending, count in first), *["..."][: len(more)]])
+    ignored = "ignored" + (f": {endings}" if endings else "")
+    left = [(read.ignored, "file", ignored), (read.skipped, "broken picture", "left out")]
+    beside = "; ".join(f"{plural(count, noun)} {done}" for count, noun, done in left if count)
     parts = [plural(read.pictures, "picture"), plural(read.channels, "channel")]
     parts.append(f"of {printable(choice.place)}" + (f" ({beside})" if beside else ""))
     if read.factors:
@@ -59,7 +67,28 @@ def pictures_text(choice: DataChoice) -> str:
 def doubts_about(choice: DataChoice) -> list[str]:
     if (read := choice.read) is None:
         return []
-    return doubts(read.pictures, "picture", [Factor(*factor) for factor in read.factors])
+    found = doubts(read.pictures, "picture", [Factor(*factor) for factor in read.factors])
+    if read.transparent:
+        found.append(
+            f"{plural(read.transparent, 'picture')} with transparency: what is transparent becomes "
+            "black"
+        )
+    return found
+
+
+def doubts_about_metrics(study: Study) -> list[str]:
+    """That the user's own pictures without factors get no scores of most metrics."""
+    unlabelled = [c.name for c in study.data if c.read is not None and not c.read.factors]
+    if not unlabelled or not any(reads_factors(name) for name in study.metrics.names):
+        return []
+    free = [name for name in study.metrics.names if not reads_factors(name)]
+    has = "has" if len(unlabelled) == 1 else "have"
+    which = f"only {', '.join(free)}" if free else "none"
+    text = f"{', '.join(unlabelled)} {has} no factors: of the metrics {which} can be computed"
+    if len(unlabelled) < len(study.data):
+        return [text]  # the others need their metrics
+    free = free or [name for name in METRICS if not reads_factors(name)]
+    return [f"{text}; --set 'metrics=[{', '.join(free)}]'"]
 
 
 def factors_of(own: OwnCodes) -> list[Factor]:

@@ -26,7 +26,9 @@ def read(path: Path) -> Any:
 
 
 def _separator(path: Path) -> str:
-    """The one that the first line has; a comma if it has several, or none."""
+    """The one that the first line has; a comma if it has several, or none. Of .tsv it is a tab."""
+    if path.suffix.lower() == ".tsv":
+        return "\t"
     with path.open(encoding="utf-8-sig", errors="replace") as file:
         header = QUOTED.sub("", file.readline(LONGEST_HEADER))
     present = [separator for separator in SEPARATORS if separator in header]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, TypeVar
@@ -29,7 +29,8 @@ Result = TypeVar("Result")
 
 AT_ONCE = 64  # pictures in memory
 MOST_NAMED = 10  # broken pictures
-GREY = {"1", "L", "LA", "La", "I", "I;16", "I;16L", "I;16B", "I;16N", "F"}
+DEEP_GREY = {"I", "I;16", "I;16L", "I;16B", "I;16N", "F"}
+GREY = {"1", "L", "LA", "La"} | DEEP_GREY
 # Pillow knows these formats but cannot draw them, or lets another program do it.
 NOT_PICTURES = {"BUFR", "EPS", "GRIB", "HDF5", "MPEG", "WMF"}
 
@@ -41,7 +42,8 @@ class Pictures:
     count: int
     channels: int
     blocks: Callable[[], Iterator[Pixels]]
-    ignored: int = 0  # files beside them that are no pictures
+    ignored: Mapping[str, int] = field(default_factory=dict)  # files beside them, by ending
+    transparent: int = 0  # pictures that are not opaque
     skipped: int = 0  # broken pictures beside them
 
 
@@ -88,6 +90,14 @@ def _together(refusals: Sequence[WrongInput]) -> WrongInput:
     return WrongInput(first.field, found, first.accepted)
 
 
+@dataclass(frozen=True)
+class Kind:
+    """What is to be known of a picture before it is drawn."""
+
+    is_grey: bool
+    is_transparent: bool
+
+
 @cache
 def formats() -> tuple[list[str], dict[str, str]]:
     """The formats that Pillow can draw, and the extensions of their files."""
@@ -120,6 +130,18 @@ def opened(source: Path | IO[bytes], field: str, name: str) -> Iterator[Image.Im
             yield image
 
 
+def kind_of(image: Image.Image) -> Kind:
+    """Only the header is read, or all of a picture that can be transparent."""
+    is_transparent = False
+    if image.has_transparency_data and image.mode not in DEEP_GREY:
+        is_transparent = _with_alpha(image).getchannel("A").getextrema()[0] < 255
+    return Kind(image.mode in GREY, is_transparent)
+
+
+def _with_alpha(image: Image.Image) -> Image.Image:
+    return image.convert("LA" if image.mode in GREY else "RGBA")
+
+
 def drawn(image: Image.Image, channels: int) -> Pixels:
     """The upright middle square of the first frame on black, (channels, 64, 64)."""
     from PIL import ImageOps
@@ -149,12 +171,12 @@ def eight_bit(image: Image.Image) -> Image.Image:
     """The picture as L or RGB; what is transparent is black."""
     from PIL import Image, ImageChops
 
-    if image.mode in GREY - {"1", "L", "LA", "La"}:
+    if image.mode in DEEP_GREY:
         return Image.fromarray(_from_deep_grey(np.asarray(image)))
     mode = "L" if image.mode in GREY else "RGB"
     if not image.has_transparency_data:
         return image.convert(mode)
-    *bands, alpha = image.convert("LA" if mode == "L" else "RGBA").split()
+    *bands, alpha = _with_alpha(image).split()
     return Image.merge(mode, [ImageChops.multiply(band, alpha) for band in bands])
 
 

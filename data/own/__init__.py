@@ -103,6 +103,7 @@ class _Prepared:
             real=real,
             ignored=facts["ignored"],
             skipped=facts["skipped"],
+            transparent=facts["transparent"],
         )
 
     def remove(self) -> None:
@@ -122,6 +123,7 @@ def _prepare(files: OwnFiles, prepared: _Prepared, progress: Progress | None) ->
         "channels": pictures.channels,
         "ignored": pictures.ignored,
         "skipped": pictures.skipped,
+        "transparent": pictures.transparent,
         "names": table.names,
         "sizes": [
             BINS if place in table.continuous else len(values)

@@ -1,4 +1,4 @@
-"""Read the columns of a user's factor table: .npz, .npy, HDF5, Parquet or .csv."""
+"""Read the columns of a user's factor table: .npz, .npy, HDF5, Parquet, .csv or .tsv."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from data.own.parquet import COLUMNS as IMAGE_COLUMNS
 from infra.errors import WrongInput
 
 FIELD = "data.factors"
-READABLE = "a whole .npz, .npy, .h5, .hdf5, .parquet or .csv file"
+READABLE = "a whole .npz, .npy, .h5, .hdf5, .parquet, .csv or .tsv file"
 LABELS = ("factor_names", "factor_kinds")  # what a file may say of its factors
 MOST_FACTORS = 1000  # so that no header asks for more memory than a table takes
 
@@ -42,7 +42,7 @@ def read(path: Path, count: int, needed: bool) -> Columns:
             columns = _from_hdf5(path, count)
         case ".parquet":
             columns = _from_parquet(path, count)
-        case ".csv":
+        case ".csv" | ".tsv":
             columns = _from_csv(path, count)
         case _:
             raise WrongInput(FIELD, printable(path.name), READABLE)

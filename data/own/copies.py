@@ -18,7 +18,7 @@ from data.own.files import OwnFiles, fingerprint
 from infra.errors import WrongInput
 from infra.new_file import written_whole
 
-VERSION = 2  # raise it when the same files give other pixels, factors or facts
+VERSION = 3  # raise it when the same files give other pixels, factors or facts
 START = f"own-{VERSION}-"  # of the names of a copy's files
 FILE = re.compile(r"own-\d+-[0-9a-f]{32}\.(?:pixels|factors|real|facts|origin)")
 
@@ -76,9 +76,9 @@ def _state(key: str, origin: OwnFiles | None) -> State:
 
 
 def write_origin(path: Path, files: OwnFiles) -> None:
-    """Remember where the pictures are, by absolute paths."""
+    """Remember where the pictures are, by paths without links to folders."""
     places = {
-        field: str(files.path(field)) if isinstance(place, str) else place
+        field: str(files.place(field)) if isinstance(place, str) else place
         for field, place in asdict(files).items()
     }
     with written_whole(path) as partial:

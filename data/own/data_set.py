@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NoReturn
@@ -32,14 +32,16 @@ class OwnDataSet(HasTargets, Description):
 
     Rows are equally likely. Unlabelled pictures have no factors: any row fits any request. Columns
     of continuous factors hold bins; `real` has their values, (rows, continuous factors). In the
-    folder were also files that are no pictures, `ignored`, and broken ones, `skipped`.
+    folder were also files that are no pictures, counted by ending in `ignored`, and broken ones,
+    `skipped`. Of the pictures so many were `transparent` and are drawn on black.
     """
 
     pixels: Pixels
     factors: Factors
     real: Targets = field(default_factory=lambda: np.empty((0, 0)))
-    ignored: int = 0
+    ignored: Mapping[str, int] = field(default_factory=dict)
     skipped: int = 0
+    transparent: int = 0
 
     def sample(self, count: int, stream: np.random.Generator) -> Factors:
         """The factors of rows drawn uniformly, with replacement."""

@@ -28,6 +28,12 @@ class OwnFiles:
         """The absolute path of one of the fields."""
         return Path(getattr(self, field)).expanduser().absolute()
 
+    def place(self, field: str) -> Path:
+        """The same for all ways to write it: `..` and links to folders are followed. A file keeps
+        its name, whose ending says how it is read."""
+        path = self.path(field)
+        return path.resolve() if path.is_dir() else path.parent.resolve() / path.name
+
 
 def fingerprint(files: OwnFiles) -> str:
     """A hash of paths, sizes and times, which changes when a file does; no file is opened.
@@ -39,8 +45,8 @@ def fingerprint(files: OwnFiles) -> str:
         if (name := getattr(files, field)) is None:
             continue
         with reading(f"data.{field}", name, "what exists and can be read"):
-            path = files.path(field)
-            _check_kind(path, field)
+            _check_kind(files.path(field), field)
+            path = files.place(field)
             for file in folder.find(path) if field == "folder" else [path]:
                 status = file.stat() if file.exists() else file.lstat()
                 facts.append((field, str(file), status.st_size, status.st_mtime_ns))

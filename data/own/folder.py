@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 from data.base import pictures
-from data.base.pictures import Pictures
+from data.base.pictures import Kind, Pictures
 from data.base.pixels import Pixels, Progress
 from data.base.reading import CANNOT_BE_READ, printable
 from infra.errors import WrongInput
@@ -22,21 +23,21 @@ def read(folder: Path, skip_broken: bool = False, progress: Progress | None = No
     they are left out; to find them, each picture is read here as well.
     """
     files, ignored = _listed(folder)
-    results: list[bool | WrongInput] = []
-    for some in pictures.attempts(files, lambda file: _is_grey(folder, file, whole=skip_broken)):
+    results: list[Kind | WrongInput] = []
+    for some in pictures.attempts(files, lambda file: _kind(folder, file, whole=skip_broken)):
         results += some
         if progress:
             progress(len(results) / len(files))
-    are_grey = {
+    kinds = {
         file: result
         for file, result in zip(files, results, strict=True)
         if not isinstance(result, WrongInput)
     }
     refused = [result for result in results if isinstance(result, WrongInput)]
-    if skip_broken and not are_grey:
+    if skip_broken and not kinds:
         found = f"{len(files)} pictures in {printable(folder)}, of which none can be read"
         raise WrongInput(FIELD, found, "a folder with pictures")
-    channels = 1 if all(are_grey.values()) else 3
+    channels = 1 if all(kind.is_grey for kind in kinds.values()) else 3
 
     def draw(file: Path) -> Pixels:
         with pictures.opened(file, FIELD, _name(folder, file)) as image:
@@ -44,13 +45,14 @@ def read(folder: Path, skip_broken: bool = False, progress: Progress | None = No
 
     def blocks() -> Iterator[Pixels]:
         try:
-            yield from pictures.in_blocks(are_grey, draw, () if skip_broken else refused)
+            yield from pictures.in_blocks(kinds, draw, () if skip_broken else refused)
         except WrongInput as error:
             accepted = f"{error.accepted}, or skip_broken: true, which leaves others out"
             raise WrongInput(FIELD, error.found, accepted) from error
 
     skipped = len(refused) if skip_broken else 0
-    return Pictures(len(are_grey), channels, blocks, ignored, skipped)
+    transparent = sum(kind.is_transparent for kind in kinds.values())
+    return Pictures(len(kinds), channels, blocks, ignored, transparent, skipped)
 
 
 def find(folder: Path) -> list[Path]:
@@ -60,8 +62,8 @@ def find(folder: Path) -> list[Path]:
     return _listed(folder)[0]
 
 
-def _listed(folder: Path) -> tuple[list[Path], int]:
-    """These files, and how many others there are."""
+def _listed(folder: Path) -> tuple[list[Path], dict[str, int]]:
+    """These files, and how many others there are of each ending, the most frequent first."""
     _, extensions = pictures.formats()
     every = list(_files(folder))
     files = [
@@ -73,7 +75,12 @@ def _listed(folder: Path) -> tuple[list[Path], int]:
         accepted = "a folder with pictures: files named .png, .jpg, .webp or similar"
         raise WrongInput(FIELD, f"no picture in {printable(folder)}", accepted)
     in_order = sorted(files, key=lambda file: file.relative_to(folder).as_posix())
-    return in_order, len(every) - len(files)
+    others = Counter(_ending(file) for file in set(every).difference(files))
+    return in_order, dict(sorted(others.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _ending(file: Path) -> str:
+    return "hidden" if file.name.startswith(".") else printable(file.suffix.lower()) or "no ending"
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -99,8 +106,8 @@ def _name(folder: Path, file: Path) -> str:
     return printable(file.relative_to(folder))
 
 
-def _is_grey(folder: Path, file: Path, whole: bool) -> bool:
-    """Only the header is read, unless the `whole` picture is to be tried."""
+def _kind(folder: Path, file: Path, whole: bool) -> Kind:
+    """What the picture is; the `whole` of it is tried if that is asked for."""
     name = _name(folder, file)
     if not file.is_file():  # opening a pipe would wait for somebody who writes to it
         reason = "a pipe, a socket or a device"
@@ -109,7 +116,7 @@ def _is_grey(folder: Path, file: Path, whole: bool) -> bool:
             reason = f"No such file or directory{link}"
         raise WrongInput(FIELD, f"{name}{CANNOT_BE_READ} ({reason})", "files with pictures")
     with pictures.opened(file, FIELD, name) as image:
-        is_grey = image.mode in pictures.GREY
+        kind = pictures.kind_of(image)
         if whole:
-            pictures.drawn(image, 1 if is_grey else 3)
-        return is_grey
+            pictures.drawn(image, 1 if kind.is_grey else 3)
+        return kind

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from data.base import pictures
-from data.base.pictures import Pictures
+from data.base.pictures import Kind, Pictures
 from data.base.pixels import Pixels
 from data.base.reading import printable, reading
 from infra.errors import WrongInput
@@ -26,12 +26,14 @@ def read(path: Path) -> Pictures:
     with pq.ParquetFile(path) as file:
         count, column = file.metadata.num_rows, _column(path, file.schema_arrow)
     encoded = enumerate(_encoded(path, column))
-    results = [result for some in pictures.attempts(encoded, _is_grey) for result in some]
+    results = [result for some in pictures.attempts(encoded, _kind) for result in some]
     if not count or len(results) != count:
         raise WrongInput(FIELD, f"no pictures in {printable(path.name)}", "at least one picture")
     refused = [result for result in results if isinstance(result, WrongInput)]
     broken = {row for row, result in enumerate(results) if isinstance(result, WrongInput)}
-    channels = 1 if all(results) else 3
+    kinds = [result for result in results if not isinstance(result, WrongInput)]
+    channels = 1 if all(kind.is_grey for kind in kinds) else 3
+    transparent = sum(kind.is_transparent for kind in kinds)
 
     def draw(numbered: tuple[int, bytes]) -> Pixels:
         row, encoded = numbered
@@ -43,7 +45,7 @@ def read(path: Path) -> Pictures:
             sound = (item for item in enumerate(_encoded(path, column)) if item[0] not in broken)
             yield from pictures.in_blocks(sound, draw, refused)
 
-    return Pictures(count, channels, blocks)
+    return Pictures(count, channels, blocks, transparent=transparent)
 
 
 def _column(path: Path, schema: Any) -> str:
@@ -77,7 +79,7 @@ def _encoded(path: Path, column: str) -> Iterator[bytes]:
                 row += 1
 
 
-def _is_grey(numbered: tuple[int, bytes]) -> bool:
+def _kind(numbered: tuple[int, bytes]) -> Kind:
     row, encoded = numbered
     with pictures.opened(io.BytesIO(encoded), FIELD, f"row {row}") as image:
-        return image.mode in pictures.GREY
+        return pictures.kind_of(image)

@@ -10,7 +10,7 @@ from data.base.protocol import DataSet, Source
 from flows.commands.own_data import say_what_was_read_of
 from flows.commands.text import bar, preparing
 from infra.errors import WrongInput, one_of
-from infra.new_file import writing_new
+from infra.new_file import new_file, writing_new
 from tasks.study.data_choice import DataChoice, check_choices, with_name
 
 SPECS = (".yaml", ".yml")
@@ -42,6 +42,12 @@ def export(request: ExportRequest, cache: Path) -> int:
     if request.out and request.everything == (request.rows is not None):
         options = "--rows and --all" if request.everything else "no rows"
         raise WrongInput("data export --out", options, "--rows ROWS.npy or --all")
+    for option, target, ending in (
+        ("--out", request.out, ".npz"),
+        ("--sheet", request.sheet, ".png"),
+    ):
+        if target:
+            new_file(target, option, [ending])
     from tasks.export import contact_sheet, read_rows, write_images
     from tasks.streams import stream
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flows.commands.text import say, warn
 from tasks.study.data_choice import DataChoice
 from tasks.study.spec import Study
-from tasks.what_was_read import doubts_about, pictures_text
+from tasks.what_was_read import doubts_about, doubts_about_metrics, pictures_text
 
 
 def lines_of_own_data(study: Study) -> list[str]:
@@ -16,6 +16,7 @@ def lines_of_own_data(study: Study) -> list[str]:
 def say_what_was_read(study: Study) -> None:
     for choice in study.data:
         say_what_was_read_of(choice)
+    _warn_of_metrics(study)
 
 
 def say_what_was_read_of(choice: DataChoice) -> None:
@@ -28,6 +29,12 @@ def say_what_was_read_of(choice: DataChoice) -> None:
 def warn_of_own_data(study: Study) -> None:
     for choice in study.data:
         _warn_of(choice)
+    _warn_of_metrics(study)
+
+
+def _warn_of_metrics(study: Study) -> None:
+    for doubt in doubts_about_metrics(study):
+        warn(doubt)
 
 
 def _warn_of(choice: DataChoice) -> None:

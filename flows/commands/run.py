@@ -202,7 +202,8 @@ def as_lines(
 
 def _medians(head: list[str], rows: list[list[object]], report: str, width: int) -> str:
     """The rankings and the study's six metrics first, and of all as many as fit."""
-    order = headlines_first(head, FIXED)
+    order = [i for i in headlines_first(head, FIXED) if not _is_empty(i, rows)]
+    empty = len(head) - len(order)
     head, rows = [head[i] for i in order], [[row[i] for i in order] for row in rows]
     first_rows = rows[:CELLS_SHOWN]
     count = fitting(head, first_rows, width)
@@ -212,7 +213,14 @@ def _medians(head: list[str], rows: list[list[object]], report: str, width: int)
         left_out.append(f"{len(head) - count} more columns")
     if len(rows) > len(first_rows):
         left_out.append(f"{len(rows) - len(first_rows)} more cells")
+    if empty:
+        left_out.append(f"{plural(empty, 'column')} without a value")
     return text + (f"\nand {' and '.join(left_out)}: {report}, or --json" if left_out else "")
+
+
+def _is_empty(column: int, rows: Sequence[Sequence[object]]) -> bool:
+    """Whether no cell has a value of it."""
+    return bool(rows) and column >= FIXED and all(row[column] == "-" for row in rows)
 
 
 def headlines_first(names: Sequence[str], fixed: int = 0) -> list[int]:

@@ -28,7 +28,7 @@ def score_file(
     json: bool,
 ) -> int:
     """Print the scores, with their parts or without, and write all of them to `out` and their
-    matrices to `plot`."""
+    matrices to `plot`. Returns 1 if a metric needed more memory than there is."""
     from tasks.own import naming_file, read_codes
     from tasks.score_codes import drawn_points, score_of, split_inputs
 
@@ -47,7 +47,7 @@ def score_file(
     own = read_codes(file, bins)
     drawn = drawn_points(own, points, seed)
     _say_what_is_continuous(own, bins)
-    _say_what_was_read(file, own, drawn, names)
+    _say_what_was_read(file, own, drawn, points, names)
     with naming_file(file):
         inputs = split_inputs(drawn, names, seed)
     output = ScoreOutput(names, own.factor_names, out, parts, json)
@@ -78,7 +78,9 @@ def score_file(
 
         draw_matrices(inputs, own.factor_names, plot)
         say(f"Wrote {plot}")
-    return 130 if interrupted else 0
+    if interrupted:
+        return 130
+    return 1 if any(result.out_of_memory for result in results) else 0
 
 
 def _say_what_is_continuous(own: Any, bins: int) -> None:
@@ -93,8 +95,11 @@ def _say_what_is_continuous(own: Any, bins: int) -> None:
         )
 
 
-def _say_what_was_read(file: Path, own: Any, drawn: Any, names: tuple[str, ...]) -> None:
+def _say_what_was_read(
+    file: Path, own: Any, drawn: Any, points: int | None, names: tuple[str, ...]
+) -> None:
     """And which of it is scored."""
+    from tasks.own_columns import UPPER_CASE
     from tasks.score_codes import STUDY_POINTS, slow_metrics
     from tasks.what_was_read import codes_text, doubts, factors_of
 
@@ -104,11 +109,18 @@ def _say_what_was_read(file: Path, own: Any, drawn: Any, names: tuple[str, ...])
             f"{file.name}: {len(drawn.codes):,} of {len(own.codes):,} points are scored, drawn at "
             "random (--points, --seed)"
         )
-    if own.left_out:
-        say(
-            f"{file.name}: left out: {', '.join(own.left_out)} (columns named factor_NAME are "
-            "factors)"
-        )
+    elif points is not None and points > len(own.codes):
+        say(f"{file.name}: all {len(own.codes):,} points are scored, as there are no {points:,}")
+    for reason in dict.fromkeys(own.left_out.values()):
+        columns = [
+            name or "a column without a name"
+            for name in own.left_out
+            if own.left_out[name] == reason
+        ]
+        text = f"{file.name}: left out: {', '.join(columns)} ({reason})"
+        warn(text) if reason == UPPER_CASE else say(text)
+    if own.gap:
+        warn(f"{file.name}: {own.gap}")
     for doubt in doubts(len(drawn.codes), "point", factors_of(drawn)):
         warn(f"{file.name}: {doubt}")
     if slow := slow_metrics(drawn, names):

@@ -24,7 +24,9 @@ class ReadFacts(Settings):
     pictures: int
     channels: int
     ignored: int = 0  # files in the folder that are no pictures
+    ignored_endings: tuple[tuple[str, int], ...] = ()  # of those, and how many of each
     skipped: int = 0  # broken pictures
+    transparent: int = 0  # pictures that are not opaque
     factors: tuple[tuple[str, int | None], ...] = ()  # names and numbers of values; none: real
 
 

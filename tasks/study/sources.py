@@ -118,8 +118,10 @@ def facts_of(table: OwnDataSet) -> ReadFacts:
     return ReadFacts(
         pictures=len(table.pixels),
         channels=table.channels,
-        ignored=table.ignored,
+        ignored=sum(table.ignored.values()),
+        ignored_endings=tuple(table.ignored.items()),
         skipped=table.skipped,
+        transparent=table.transparent,
         factors=tuple(
             (name, None if place in table.continuous else size)
             for place, (name, size) in enumerate(

@@ -121,6 +121,12 @@ def test_whole_numbers_words_and_truth_values_are_classes(ending, kind, tmp_path
     assert own.factors.dtype == np.int64 and own.continuous == ()
 
 
+@pytest.mark.parametrize("kind", [int, str, float])
+def test_an_array_without_columns_is_one_factor(kind, tmp_path):
+    np.savez(tmp_path / "own.npz", codes=CODES, factors=FACTORS[:, 0].astype(kind))
+    np.testing.assert_array_equal(read_codes(tmp_path / "own.npz").factors, FACTORS[:, :1])
+
+
 class Trap:
     """Creates a file when it is unpickled."""
 
@@ -147,7 +153,10 @@ def wrong(**changes):
             ["no codes in own.npz (it holds z, y); accepted: an .npz", "with codes and factors"],
         ),
         (wrong(factors=FACTORS.astype("M8[s]")), ["factors", "datetime64[s]", "real numbers"]),
-        (wrong(factors=FACTORS.astype(str)[:, 0]), ["factors", "shape (30,)"]),
+        (wrong(factors=FACTORS[:, :, None]), ["factors", "shape (30, 2, 1)"]),
+        (wrong(codes=CODES.T), ["30 rows of fac", "codes of shape (4, 30) may be transposed"]),
+        (wrong(factors=FACTORS.T), ["2 rows of fac", "shape (2, 30) may be transposed"]),
+        (wrong(factor_names=["a", "a"]), ["factor_names", "a, a", "each name once"]),
         (wrong(factors=np.where(FACTORS == 1, np.nan, FACTORS)), ["factors", "nan in row"]),
         (wrong(factor_kinds=["continuous"]), ["1 names", "2, one for each"]),
         (wrong(factor_kinds=["real", "discrete"]), ["factor_kinds", "'real'", "continuous or"]),

@@ -8,6 +8,7 @@ import pytest
 
 from infra.errors import WrongInput
 from tasks.own import read_codes
+from tasks.own_columns import INDEX, NOT_NAMED_SO, UPPER_CASE
 
 ROWS = 24
 CODES = np.random.default_rng(0).normal(size=(ROWS, 3))
@@ -22,11 +23,14 @@ def latents(name):
 
 def read(path, **columns):
     frame = pd.DataFrame(columns)
-    frame.to_csv(path, index=False) if path.suffix == ".csv" else frame.to_parquet(path)
+    if path.suffix == ".parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if path.suffix == ".tsv" else ",")
     return read_codes(path)
 
 
-@pytest.mark.parametrize("ending", ["parquet", "csv"])
+@pytest.mark.parametrize("ending", ["parquet", "csv", "tsv"])
 @pytest.mark.parametrize("name", ["codes_{}", "code_{}", "latent_{}", "latents_{}", "z_{}", "z{}"])
 def test_columns_with_a_prefix_are_codes_and_factors(name, ending, tmp_path):
     rows = {"row_id": range(ROWS), "split": SHAPE}
@@ -36,7 +40,7 @@ def test_columns_with_a_prefix_are_codes_and_factors(name, ending, tmp_path):
     np.testing.assert_allclose(own.codes, CODES, rtol=1e-12)
     np.testing.assert_array_equal(own.factors, np.column_stack([SHAPE, HUE]))
     assert own.factor_names == ("shape", "hue")
-    assert own.left_out == ("row_id", "split")
+    assert own.left_out == {"row_id": INDEX, "split": NOT_NAMED_SO} and own.gap == ""
 
 
 def test_latents_are_in_the_order_of_their_numbers(tmp_path):
@@ -50,7 +54,7 @@ def test_lists_of_codes_and_factors(tmp_path):
     own = read(tmp_path / "own.parquet", codes=list(CODES), factors=factors, row_id=SHAPE)
     np.testing.assert_array_equal(own.codes, CODES)
     np.testing.assert_array_equal(own.factors, factors)
-    assert (own.factor_names, own.left_out) == (None, ("row_id",))
+    assert (own.factor_names, own.left_out) == (None, {"row_id": NOT_NAMED_SO})
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
@@ -58,7 +62,9 @@ def test_without_a_prefix_no_column_that_numbers_the_rows_is_a_factor(ending, tm
     others = {"row_id": range(ROWS), "file": [f"{row}.png" for row in range(ROWS)], "day": DAYS}
     angle = np.random.default_rng(1).uniform(size=ROWS)
     own = read(tmp_path / f"own.{ending}", **others, **latents("z{}"), shape=WORDS, angle=angle)
-    assert own.left_out == ("row_id", "file", "day")
+    assert list(own.left_out) == ["row_id", "file", "day"]
+    assert (own.left_out["row_id"], own.left_out["file"]) == (INDEX, "another value in each row")
+    assert own.left_out["day"].startswith("neither numbers nor words but ")
     assert own.factor_names == ("shape", "angle") and own.continuous == (1,)
     np.testing.assert_array_equal(own.factors[:, 0], np.array([2, 0, 1])[SHAPE])
     np.testing.assert_array_equal(own.targets[:, 1], angle)
@@ -71,6 +77,33 @@ def test_without_a_prefix_no_column_that_numbers_the_rows_is_a_factor(ending, tm
 def test_whole_numbers_words_and_truth_values_are_classes(column, factor, ending, tmp_path):
     own = read(tmp_path / f"own.{ending}", **latents("codes_{}"), factor_x=column)
     np.testing.assert_array_equal(own.factors[:, 0] - own.factors.min(), factor)
+
+
+def test_numbers_that_are_missing_and_names_in_upper_case(tmp_path):
+    columns = {f"codes_{place}": CODES[:, 0] for place in (*range(3), *range(4, 10))}
+    own = read(tmp_path / "own.parquet", **columns, Codes_3=CODES[:, 1], hue=HUE, Z9=SHAPE)
+    assert own.gap == "no codes_3 between codes_0 and codes_9"
+    assert own.codes.shape == (ROWS, 9)
+    assert own.left_out == {"Codes_3": UPPER_CASE} and own.factor_names == ("hue", "Z9")
+    own = read(tmp_path / "a.csv", z_2=HUE, z_50=HUE, factor_hue=HUE, Factor_shape=SHAPE)
+    assert own.gap == "no z_3, z_4, z_5, z_6, z_7, ... between z_2 and z_50"
+    assert own.left_out == {"Factor_shape": UPPER_CASE} and own.factor_names == ("hue",)
+
+
+@pytest.mark.parametrize("name", ["", "Unnamed: 0"])
+@pytest.mark.parametrize("factor", ["hue", "factor_hue"])
+def test_a_column_without_a_name_is_an_index(name, factor, tmp_path):
+    columns = {name: [*range(12)] * 2, **latents("z{}"), factor: HUE}
+    own = read(tmp_path / "own.csv", **columns)
+    assert own.left_out == {name: INDEX} and own.factor_names == ("hue",)
+
+
+def test_a_name_that_two_columns_have_is_refused(tmp_path):
+    (tmp_path / "own.csv").write_text("z0,factor_a,factor_a\n" + "1,2,3\n" * 9)
+    with pytest.raises(
+        WrongInput, match=r"own\.csv, columns: found factor_a twice; accepted: each"
+    ):
+        read_codes(tmp_path / "own.csv")
 
 
 @pytest.mark.parametrize(

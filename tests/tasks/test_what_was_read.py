@@ -3,7 +3,15 @@
 import pytest
 
 from tasks.study.data_choice import DataChoice, ReadFacts
-from tasks.what_was_read import Factor, doubts, doubts_about, factors_text, pictures_text
+from tasks.study.spec import Study
+from tasks.what_was_read import (
+    Factor,
+    doubts,
+    doubts_about,
+    doubts_about_metrics,
+    factors_text,
+    pictures_text,
+)
 
 PHOTOS = ReadFacts(pictures=208, channels=3, ignored=4)
 LABELLED = ReadFacts(pictures=5, channels=1, factors=(("shape", 3), ("angle", None)))
@@ -22,7 +30,15 @@ LABELLED = ReadFacts(pictures=5, channels=1, factors=(("shape", 3), ("angle", No
                 folder="/x",
                 read=PHOTOS.model_copy(update={"ignored": 1, "skipped": 2}),
             ),
-            "208 pictures, 3 channels, of /x (1 file ignored, 2 broken pictures left out)",
+            "208 pictures, 3 channels, of /x (1 file ignored; 2 broken pictures left out)",
+        ),
+        (
+            DataChoice(
+                name="photos",
+                folder="/x",
+                read=PHOTOS.model_copy(update={"ignored_endings": ((".heic", 3), (".txt", 1))}),
+            ),
+            "208 pictures, 3 channels, of /x (4 files ignored: .heic 3, .txt 1)",
         ),
         (
             DataChoice(name="bars", images="/bars.npz", read=LABELLED),
@@ -50,3 +66,33 @@ def test_doubts() -> None:
     assert doubts(1, "point", [Factor("floor", 1)])[1].endswith(": floor"), "not also its own value"
     assert len(doubts_about(DataChoice(name="bars", images="/bars.npz", read=LABELLED))) == 2
     assert doubts_about(DataChoice(name="dsprites")) == []
+    logos = DataChoice(name="x", folder="/x", read=PHOTOS.model_copy(update={"transparent": 2}))
+    (doubt,) = doubts_about(logos)
+    assert doubt == "2 pictures with transparency: what is transparent becomes black"
+
+
+def test_many_endings_are_not_all_named() -> None:
+    endings = tuple((f".{letter}", 1) for letter in "abcdefgh")
+    facts = PHOTOS.model_copy(update={"ignored": 8, "ignored_endings": endings})
+    text = pictures_text(DataChoice(name="photos", folder="/x", read=facts))
+    assert text.endswith("(8 files ignored: .a 1, .b 1, .c 1, .d 1, .e 1, .f 1, ...)")
+
+
+def test_metrics_that_pictures_without_factors_cannot_have() -> None:
+    def doubts_of(names: list[str], *choices: DataChoice) -> list[str]:
+        study = Study(name="s", data=choices, methods={"beta_vae": (1,)}, metrics={"names": names})
+        return doubts_about_metrics(study)
+
+    photos = DataChoice(name="photos", folder="/x", read=PHOTOS)
+    bars = DataChoice(name="bars", images="/bars.npz", read=LABELLED)
+    only = "only unsupervised can be computed"
+    advice = "; --set 'metrics=[unsupervised]'"
+    both = ["mig", "unsupervised"]
+    assert doubts_of(both, photos) == [f"photos has no factors: of the metrics {only}{advice}"]
+    assert doubts_of(both, photos, bars) == [f"photos has no factors: of the metrics {only}"]
+    two = [photos, photos.model_copy(update={"name": "others"})]
+    none = "photos, others have no factors: of the metrics none can be computed"
+    assert doubts_of(["mig"], *two) == [f"{none}{advice}"]
+    assert (
+        doubts_of(both, bars) == doubts_of(["unsupervised"], photos) == doubts_of([], photos) == []
+    )

@@ -316,7 +316,7 @@ def test_broken_pictures_can_be_left_out(folder, tmp_path):
     progress = []
     loaded = load(folder, progress.append, skip_broken=True)
     assert np.array_equal(loaded.pixels, samples.pictures(70).transpose(0, 3, 1, 2))
-    assert (loaded.skipped, loaded.ignored) == (13, 0)
+    assert (loaded.skipped, loaded.ignored) == (13, {})
     assert progress == sorted(progress) and progress[-1] == 1
     for file in [*folder.glob("*.jpg"), *folder.glob("[nh]*.png")]:
         file.unlink()
@@ -338,11 +338,37 @@ def test_a_broken_coloured_picture_does_not_colour_the_others(folder):
 
 def test_files_that_are_no_pictures_are_counted(folder):
     save(folder / "deep/a.png", COLOURS)
-    for name in (".DS_Store", "Thumbs.db", "deep/notes.txt", ".git/config"):
+    names = (".DS_Store", "Thumbs.db", "a.HEIC", "deep/b.heic", "deep/notes", ".git/config")
+    for name in names:
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(b"no picture")
     os.mkfifo(folder / "pipe")
-    assert load(folder).ignored == 4
+    counts = {".heic": 2, "no ending": 2, ".db": 1, "hidden": 1}
+    assert list(load(folder).ignored.items()) == list(counts.items())
+
+
+def test_pictures_of_which_something_is_transparent_are_counted(folder):
+    alpha = np.full((64, 64, 1), 255, np.uint8)
+    save(folder / "opaque.png", np.dstack([COLOURS, alpha]))
+    alpha[5, 5] = 254
+    for picture in (COLOURS, GRADIENT):
+        save(folder / f"{picture.ndim}.png", np.dstack([picture, alpha]))
+    save(folder / "colour.png", GRADIENT, transparency=int(GRADIENT[9, 9]))
+    save(folder / "unused.png", GRADIENT, transparency=255)
+    save(folder / "deep.png", GRADIENT.astype(np.uint16) * 257, transparency=0)
+    assert load(folder).transparent == 3
+    assert load(folder, skip_broken=True).transparent == 3
+
+
+def test_a_folder_written_in_two_ways_has_one_copy(folder, tmp_path):
+    save(folder / "deep/a.png", COLOURS)
+    (tmp_path / "link").symlink_to(folder)
+    before = load(folder)
+    for other in (folder / "deep/..", tmp_path / "link", tmp_path / "link/../folder"):
+        files = OwnFiles(folder=str(other))
+        again = own.load("mine", files, tmp_path / "cache", lambda _: pytest.fail("made again"))
+        assert again.content == before.content
+    assert len(list((tmp_path / "cache").glob("*.pixels"))) == 1
 
 
 def test_a_pipe_is_not_waited_for(folder, tmp_path):

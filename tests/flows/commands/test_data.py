@@ -186,10 +186,15 @@ def test_own_pictures_are_exported_as_models_get_them(
     assert main(["data", "export", str(photos), "--sheet", str(sheets[0]), *place]) == 2
     assert "half.png, which cannot be read" in capsys.readouterr().err
     assert not list((tmp_path / "cache").iterdir()), "a refused try leaves nothing"
+    for option, target in (("--sheet", "x.txt"), ("--out", "x.png")):
+        wrong = ["data", "export", str(photos), "--skip-broken", "--all", option, target, *place]
+        assert main(wrong if option == "--out" else [w for w in wrong if w != "--all"]) == 2
+        assert f"{option}: found '{target}'" in capsys.readouterr().err
+        assert not list((tmp_path / "cache").iterdir()), "nothing is prepared before"
     by_folder = ["data", "export", str(photos), "--skip-broken", "--sheet", str(sheets[0])]
     assert main([*by_folder, *place]) == 0
     out, err = capsys.readouterr()
-    said = f"My-Photos: 3 pictures, 3 channels, of {photos} (1 file ignored, 1 broken picture left"
+    said = f"My-Photos: 3 pictures, 3 channels, of {photos} (1 file ignored: .txt 1; 1 broken"
     assert said in err and f"{sheets[0]}: contact sheet of My-Photos (user)" in out
     sheet = np.asarray(Image.open(sheets[0]).convert("RGB"))
     assert sheet[30, 30::66].tolist()[:4] == [[9 * r, 200, 30] for r in range(3)] + [[255] * 3]

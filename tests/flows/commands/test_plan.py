@@ -51,13 +51,15 @@ def test_plan_and_run_say_what_was_read(
         Image.new("RGB", (80, 70), (row, 9, 9)).save(tmp_path / "My Photos" / f"{row}.png")
     (tmp_path / "My Photos" / "notes.txt").write_text("no picture")
     spec = write_spec(tmp_path / "own.yaml", data=[{"folder": str(tmp_path / "My Photos")}])
-    said = f"3 pictures, 3 channels, of {tmp_path}/My Photos (1 file ignored)"
+    said = f"3 pictures, 3 channels, of {tmp_path}/My Photos (1 file ignored: .txt 1)"
+    advice = "My-Photos has no factors: of the metrics none can be computed; --set 'metrics=[unsup"
     doubt = "tolstoy: warning: My-Photos: 3 pictures: results of fewer than 100 are mostly chance"
     monkeypatch.setattr("flows.estimate.measured_here", as_if_measured)
     arguments = [str(spec), "--store", str(tmp_path / "store")]
     assert main(["plan", *arguments]) == 0
     out, err = capsys.readouterr()
     assert f"read         My-Photos: {said}" in out.splitlines() and doubt in err
+    assert err.count(advice) == 1
     assert main(["plan", *arguments, "--json"]) == 0
     read = json.loads(capsys.readouterr().out)["read"]["My-Photos"]
     assert (read["pictures"], read["channels"], read["ignored"]) == (3, 3, 1)
@@ -69,6 +71,7 @@ def test_plan_and_run_say_what_was_read(
     assert main(["run", *arguments]) == 130
     lines = capsys.readouterr().err.splitlines()
     assert f"My-Photos: {said}" in lines and doubt in lines
+    assert sum(advice in line for line in lines) == 1
 
 
 def as_json(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, Any]:

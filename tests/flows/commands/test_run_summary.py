@@ -122,6 +122,27 @@ def test_a_small_study_is_shown_whole(tmp_path: Path) -> None:
     assert row.split() == ["dsprites-beta_vae-4", "2", "-", "-", "0.041"]
 
 
+def test_columns_without_any_value_are_left_out(tmp_path: Path) -> None:
+    study, store = made_up(tmp_path / "store", metrics=["mig", "unsupervised"], udr={"pools": []})
+    train(store, models_of(study))
+    cells = {model.cell: model for model in models_of(study)}
+    for number, model in enumerate(models_of(study)):
+        score = {"part": "score", "factor": None, "seconds": 0.0, "stream": "", "reason": ""}
+        columns = {
+            **model.keys,
+            **score,
+            "metric": ["mig", "unsupervised"],
+            "value": [None, None if model is cells[model.cell] and number % 2 else 0.5],
+            "protocol": [METRICS[name].protocol for name in ("mig", "unsupervised")],
+        }
+        store.write_part("scores", model.id, columns)
+    head, *rows = text(study, store).split("\n\n")[0].splitlines()
+    assert "unsupervised" in head and "mig" not in head
+    assert rows[-1].startswith("and 1 column without a value: ") and "0.500" in rows[1]
+    facts = json.loads(as_json(study, store, survey(study, store), [], "report/index.html"))
+    assert facts["medians"][0]["mig"] is None, "JSON has all columns"
+
+
 def test_numbers_that_all_have_in_common_stay(tmp_path: Path) -> None:
     def ends(number: int, model: Model) -> tuple[str, str]:
         return "failed", f"OSError: [Errno 5] in float32 # {number} of model {model.id}"

@@ -313,11 +313,17 @@ def test_what_was_read_is_said(
     assert capsys.readouterr().err == said
     rows = np.arange(99)
     columns = {"z0": rows, "factor_one": 7, "factor_row": rows, "factor_x": rows % 2, "id": rows}
+    columns |= {"z2": rows, "Z1": rows, "split": rows % 3}
     pd.DataFrame(columns).to_csv(tmp_path / "few.csv", index=False)
-    assert main(["score", str(tmp_path / "few.csv"), "--metrics", "mig"]) == 0
+    asked = ["score", str(tmp_path / "few.csv"), "--metrics", "mig", "--points", "9999"]
+    assert main(asked) == 0
     assert capsys.readouterr().err.splitlines() == [
-        "few.csv: 99 points, 1 latent, 3 factors of 1, 99, 2 values (one, row, x)",
-        "few.csv: left out: id (columns named factor_NAME are factors)",
+        "few.csv: 99 points, 2 latents, 3 factors of 1, 99, 2 values (one, row, x)",
+        "few.csv: all 99 points are scored, as there are no 9,999",
+        "few.csv: left out: id (an index)",
+        "tolstoy: warning: few.csv: left out: Z1 (names of codes and factors are in lower case)",
+        "few.csv: left out: split (columns named factor_NAME are factors)",
+        "tolstoy: warning: few.csv: no z1 between z0 and z2",
         "tolstoy: warning: few.csv: 99 points: results of fewer than 100 are mostly chance",
         "tolstoy: warning: few.csv: only one value, about which no code can say anything: one",
         "tolstoy: warning: few.csv: most rows have a value of their own, as if it were the row's "
@@ -334,8 +340,10 @@ def test_a_metric_without_enough_memory_does_not_stop_the_others(
         return [Score("score", 0.25)]
 
     monkeypatch.setattr("tasks.score_codes.evaluate", no_room)
-    sap, mig_row = scored(capsys, file, "--metrics", "sap,mig")
-    assert sap["value"] is None and sap["reason"] == "not enough memory: Unable to allocate 9 TiB"
+    assert main(["score", str(file), "--metrics", "sap,mig", "--json"]) == 1
+    sap, mig_row = json.loads(capsys.readouterr().out)
+    reason = "not enough memory (Unable to allocate 9 TiB); --points N scores fewer"
+    assert sap["value"] is None and sap["reason"] == reason
     assert mig_row["value"] == 0.25
 
 
