@@ -132,10 +132,9 @@ def opened(source: Path | IO[bytes], field: str, name: str) -> Iterator[Image.Im
 
 def kind_of(image: Image.Image) -> Kind:
     """Only the header is read, or all of a picture that can be transparent."""
-    is_transparent = False
-    if image.has_transparency_data and image.mode not in DEEP_GREY:
-        is_transparent = _with_alpha(image).getchannel("A").getextrema()[0] < 255
-    return Kind(image.mode in GREY, is_transparent)
+    can_be = image.has_transparency_data and image.mode not in DEEP_GREY
+    is_transparent = can_be and np.asarray(_with_alpha(image).getchannel("A")).min() < 255
+    return Kind(image.mode in GREY, bool(is_transparent))
 
 
 def _with_alpha(image: Image.Image) -> Image.Image:
