@@ -45,7 +45,7 @@ def test_other_names_are_refused(host: str) -> None:
     assert not is_allowed(host, NAMES)
 
 
-def status(kind: str, *headers: tuple[str, str]) -> object:
+def status(kind: str, *headers: tuple[str, str], method: str = "GET") -> object:
     """The status of the answer; 200 if the application was asked."""
     sent: list[dict[str, Any]] = []
 
@@ -56,7 +56,9 @@ def status(kind: str, *headers: tuple[str, str]) -> object:
         sent.append(message)
 
     raw = [(name.encode(), value.encode()) for name, value in headers]
-    called = OnlyAllowedHosts(app, NAMES)({"type": kind, "headers": raw}, None, send)
+    called = OnlyAllowedHosts(app, NAMES)(
+        {"type": kind, "headers": raw, "method": method}, None, send
+    )
     asyncio.run(called)
     return sent[0]["status"]
 
@@ -68,6 +70,18 @@ def test_the_api_answers_those_who_call_it_by_its_name() -> None:
     assert status("http", ("host", "127.0.0.1"), ("host", "evil.example")) == 403
     assert status("http") == 403
     assert status("lifespan") == 200, "it has no host"
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+def test_what_changes_something_is_sent_by_our_pages_only(method: str) -> None:
+    ours = ("host", "127.0.0.1:4200")
+    assert status("http", ours, method=method) == 200, "Prefect's clients are no pages"
+    for page in ("http://127.0.0.1:4200", "https://my.example", "http://HEAD:4200"):
+        assert status("http", ours, ("origin", page), method=method) == 200
+    for page in ("http://localhost:5599", "http://127.0.0.1:4201", "http://evil.example", "null"):
+        assert status("http", ours, ("origin", page), method=method) == 403
+    proxied = ("host", "my.example")
+    assert status("http", proxied, ("origin", "https://my.example"), method=method) == 200
 
 
 def test_a_websocket_is_opened_by_pages_of_this_server_only() -> None:

@@ -188,7 +188,8 @@ _CLEANING: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], .
     (re.compile(r' xmlns(:xlink)?="[^"]*"| version="1.1"'), ""),
     (re.compile(r"font-family: [^;\"]*;? ?"), ""),
     (re.compile(r' transform="rotate\(-?0 [^)]*\)"'), ""),
-    (re.compile(r"\d+\.\d{3,}(?=[^\d\w])"), lambda found: f"{float(found[0]):.2f}"),
+    # coordinates, and no text, which ends at the next tag
+    (re.compile(r"\d+\.\d{3,}(?=[^\d\w<])"), lambda found: f"{float(found[0]):.2f}"),
     (re.compile(r"#[0-9a-f]{6}\b"), lambda found: _css(found[0])),
     (re.compile(r"\s*\n\s*"), " "),
     (re.compile(r"> <"), "><"),

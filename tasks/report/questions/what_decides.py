@@ -17,6 +17,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from tasks.report import intervals
+from tasks.report.comparable import why_not_comparable
 from tasks.report.figures.axes import limits
 from tasks.report.figures.lines import strength_lines
 from tasks.report.frames import DATA_SET, groups
@@ -81,7 +82,7 @@ def answer(results: Results) -> Answer:
             Sentence(ABOUT),
             *findings,
             *_ranges(results),
-            shares_table(rows),
+            shares_table(rows, not why_not_comparable(results.study, results.models)),
             Figures(_figures(results), legend),
         )
     )
@@ -235,7 +236,8 @@ def same_best_cell(models: pd.DataFrame, metrics: Sequence[Column]) -> tuple[int
     return 2 * same, len(best) * (len(best) - 1)
 
 
-def shares_table(rows: Sequence[Shares]) -> Table:
+def shares_table(rows: Sequence[Shares], with_published: bool = False) -> Table:
+    by_method, by_cell = (EXPLAINED_BY_METHOD, EXPLAINED_BY_CELL) if with_published else ({}, {})
     headings = (
         Heading("Data set"),
         Heading("Score"),
@@ -253,8 +255,8 @@ def shares_table(rows: Sequence[Shares]) -> Table:
                     Cell(row.metric.title),
                     Cell(MISSING)
                     if row.by == "strength"
-                    else _cell(row, row.method, row.method_interval, EXPLAINED_BY_METHOD),
-                    _cell(row, row.cell, row.cell_interval, EXPLAINED_BY_CELL),
+                    else _cell(row, row.method, row.method_interval, by_method),
+                    _cell(row, row.cell, row.cell_interval, by_cell),
                     Cell(f"{100 * (1 - row.cell):.0f}%", 1 - row.cell),
                     Cell(f"{row.models:,}", row.models),
                 )

@@ -96,6 +96,7 @@
         if (numeric[column]) cell.className = "number";
         if (!column) {
           make("a", value, cell, { href: `cells/${encodeURIComponent(cells[order[place]])}.html#${value}` });
+          if (location.protocol !== "file:") return;  // servers show reports and nothing else
           cell.append(" ");
           make("a", "log", cell, { href: `../models/${value}/log.txt`, class: "log" });
         }

@@ -60,7 +60,7 @@ def test_a_finished_study_is_shown_at_once(server: Server) -> None:
 
     run = server.trigger("plan", **{**MADE_UP, "store": "done"})
     assert "done-plan" in server.ended(run)["message"]
-    assert "2 = 1 cells × 2 seeds" in server.artifacts(run)["done-plan"]
+    assert "2 = 1 cell × 2 seeds" in server.artifacts(run)["done-plan"]
 
     run = server.trigger("rank", store="done")
     assert server.ended(run)["message"] == "2 models are ranked"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from itertools import pairwise
 
 import pandas as pd
@@ -14,6 +15,7 @@ from tasks.report.figures.axes import (
     MOST_TICKS,
     Margins,
     blank,
+    inline,
     limits,
     power_values,
     tick_texts,
@@ -83,3 +85,10 @@ def test_values_of_powers_are_on_the_scale_few_and_rising(low: float, size: floa
     values = power_values((low, low + size))
     assert values == sorted(set(values)) and 1 <= len(values) <= MOST_TICKS
     assert all(low - 1e-6 <= math.log10(value) <= low + size + 1e-6 for value in values)
+
+
+def test_ticks_reach_the_page_with_all_their_decimals() -> None:
+    figure, (axes,) = blank(300, 200, Margins())
+    y_scale(axes, (0.0041, 0.0113))
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", inline(figure, "ticks"))
+    assert texts == ["0.006", "0.008", "0.01"] and len(set(texts)) == 3

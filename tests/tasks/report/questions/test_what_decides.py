@@ -6,15 +6,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tasks.report.questions import Table
 from tasks.report.questions.what_decides import (
     Shares,
+    answer,
     finding,
     methods_apart,
     same_best_cell,
     shares_table,
     variance_shares,
 )
-from tasks.report.results import Column
+from tasks.report.results import Column, read_results
+from tests.tasks.report.conftest import Grid, MakeStore
 
 METRIC, OTHER = Column("mig", "MIG"), Column("sap", "SAP")
 
@@ -120,3 +123,12 @@ def test_the_best_cell_of_one_score_is_looked_for_in_the_others() -> None:
     assert same_best_cell(models, [METRIC, OTHER]) == (2, 2)
     models[OTHER.id] = -models[METRIC.id]
     assert same_best_cell(models, [METRIC, OTHER]) == (0, 2)
+
+
+def test_the_paper_stands_beside_long_trainings_only(make_store: MakeStore) -> None:
+    for steps, there in ((100, False), (300_000, True)):
+        grid = Grid(seeds=4, steps=steps, pictures=False, curves=False)
+        _, *content = answer(read_results(make_store(grid), grid.study())).content
+        (table,) = (part for part in content if isinstance(part, Table))
+        below = [line for row in table.rows for cell in row.cells for line in cell.below]
+        assert any("paper" in line for line in below) == there
