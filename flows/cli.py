@@ -7,10 +7,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
 
-from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
+from cyclopts import App, CycloptsError, Parameter
 
 from flows.commands.data import DataDir, Json, data_app, use_folder
-from flows.commands.text import spell_out
+from flows.commands.text import say, spell_out
 from infra.errors import WrongInput, one_of
 from infra.runtime import check_workers, quieten
 
@@ -225,8 +225,8 @@ def score(
 
 
 def _names(text: str) -> tuple[str, ...]:
-    """Names that are separated by commas."""
-    return tuple(name.strip() for name in text.split(","))
+    """Names that are separated by commas, each once."""
+    return tuple(dict.fromkeys(name.strip() for name in text.split(",")))
 
 
 @app.command
@@ -415,14 +415,13 @@ def main(arguments: list[str] | None = None) -> int:
             print_error=False,
             result_action="return_value",
         )
-    except UnknownOptionError as error:
-        named = (name for option in error.argument_collection for name in option.names)
-        names = [name for name in named if name.startswith("-")]
-        found = error.token.keyword or error.token.value
-        print(f"tolstoy: {WrongInput('option', found, one_of(names, found))}", file=sys.stderr)
+    except CycloptsError as error:
+        from flows.commands.usage import as_wrong_input
+
+        say(f"tolstoy: {' '.join(str(as_wrong_input(error) or error).split())}")
         return 2
-    except (WrongInput, CycloptsError) as error:
-        print(f"tolstoy: {' '.join(str(error).split())}", file=sys.stderr)
+    except WrongInput as error:
+        say(f"tolstoy: {' '.join(str(error).split())}")
         return 2
     except KeyboardInterrupt:
         print("tolstoy: interrupted", file=sys.stderr)
@@ -435,7 +434,7 @@ def main(arguments: list[str] | None = None) -> int:
 
         if (message := refusal(error)) is None:
             raise
-        print(f"tolstoy: {message}", file=sys.stderr)
+        say(f"tolstoy: {message}")
         return 2
     return code if isinstance(code, int) else 0
 

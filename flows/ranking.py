@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from flows import worker
-from flows.commands.text import say
+from flows.commands.text import say, warn
 from flows.driver import comparison_calls, in_a_line, no_rank
 from flows.progress import Progress, displayed
 from infra.errors import WrongInput, one_of
@@ -18,6 +18,7 @@ from infra.store import Store
 from infra.workers import running_workers
 from metrics import SIMILARITIES
 from tasks.best import ADVISED_POOLS
+from tasks.study.damage import damage_text, damaged_parts
 from tasks.study.groups import groups_of
 from tasks.study.spec import Pool, Study, Udr
 from tasks.study.stored import stored_study
@@ -77,6 +78,8 @@ def rank_store(
         raise WrongInput("--plot", f"{len(names)} data sets", "one of them, by --data NAME")
     udr = request.settings(study.udr)
     states = [state for state in survey(study, store) if state.cell.data in names]
+    if text := damage_text(store, damaged_parts(store, states)):
+        warn(text)
     # Where the study compares all models of a cell, so do the parts that are written here.
     whole_cells = ("cell",) if "cell" in study.udr.pools else ()
     written = udr.model_copy(update={"pools": tuple(dict.fromkeys((*udr.pools, *whole_cells)))})

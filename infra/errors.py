@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 
 # Phrases that several messages share; tests refer to them, too.
 RUN_AGAIN = "Run the same command again to continue."
 RAY_CLUSTER = "a Ray cluster that runs"
+# Also those that end a line or turn the direction of writing, beyond ASCII.
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 class WrongInput(ValueError):
@@ -15,7 +18,8 @@ class WrongInput(ValueError):
 
     def __init__(self, field: str, found: object, accepted: str) -> None:
         self.field, self.found, self.accepted = field, found, accepted
-        super().__init__(f"{field}: found {_short(found)}; accepted: {accepted}".replace("\n", " "))
+        message = f"{field}: found {_short(found)}; accepted: {accepted}".replace("\n", " ")
+        super().__init__(escaped(message))
 
     def __reduce__(self) -> tuple[type[WrongInput], tuple[str, object, str]]:
         """Errors travel between processes as their fields, not as their message."""
@@ -24,9 +28,15 @@ class WrongInput(ValueError):
 
 def _short(found: object) -> str:
     """A value is cut sooner than a sentence, which may name several files."""
-    is_sentence = isinstance(found, str) and " " in found
+    is_sentence = isinstance(found, str) and " " in found.strip()
     text, longest = (str(found), 800) if is_sentence else (repr(found), 120)
     return text if len(text) <= longest else text[: longest - 3] + "..."
+
+
+def escaped(text: str) -> str:
+    """The text with its control characters written as Python does: a name from a file or an
+    argument must neither break a line nor change the terminal's colours."""
+    return CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def one_of(names: Iterable[str], found: object) -> str:

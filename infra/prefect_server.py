@@ -19,6 +19,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ def prefect_api() -> Iterator[None]:
     from prefect.settings import get_current_settings
 
     if url := get_current_settings().api.url:
-        _must_answer(url)
+        must_answer(url)
         yield
         return
     with ExitStack() as guard:
@@ -54,8 +55,10 @@ def prefect_api() -> Iterator[None]:
             server.stop()
 
 
-def _must_answer(url: str) -> None:
+def must_answer(url: str) -> None:
     """Raise if no server answers, in one line where Prefect would print pages."""
+    if not url.lower().startswith(("http://", "https://")):
+        raise no_answer(url, "it does not begin with http:// or https://")
     try:
         urllib.request.urlopen(f"{url.rstrip('/')}/health", timeout=ANSWER_SECONDS).close()
     except OSError as error:
@@ -63,6 +66,8 @@ def _must_answer(url: str) -> None:
         if isinstance(error, urllib.error.HTTPError) or isinstance(reason, ssl.SSLError):
             return
         raise no_answer(url, reason) from None
+    except (ValueError, HTTPException) as error:  # an address such as http://[ or http://a b
+        raise no_answer(url, error) from None
 
 
 def no_answer(url: str, reason: object) -> WrongInput:

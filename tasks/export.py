@@ -17,6 +17,7 @@ from data.own import OwnDataSet
 from infra.errors import WrongInput
 from infra.new_file import writing_new
 from infra.pictures import grid_png
+from tasks.words import plural
 
 Rows = NDArray[np.int64]  # factors (n, factors) of a grid; numbers (n,) of a user's own pictures
 
@@ -30,9 +31,12 @@ def read_rows(path: Path, data_set: DataSet) -> Rows:
     if not path.is_file():  # numpy would wait for ever at a pipe
         raise WrongInput("--rows", f"{path}, which is no file", "an .npy file of whole numbers")
     try:
-        rows: NDArray[Any] = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise WrongInput("--rows", f"{path} ({error})", "an .npy file of whole numbers") from None
+        rows: Any = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError, SyntaxError) as error:
+        reason = getattr(error, "strerror", None) or "it is not written by numpy.save"
+        raise WrongInput("--rows", f"{path} ({reason})", "an .npy file of whole numbers") from None
+    if not isinstance(rows, np.ndarray):  # several arrays: numpy opened an .npz file
+        raise WrongInput("--rows", f"{path} (an .npz file)", "an .npy file of whole numbers")
     sizes, is_own = data_set.factor_sizes, isinstance(data_set, OwnDataSet)
     if rows.dtype.kind not in "iu" or rows.ndim not in ((1,) if is_own else (1, 2)):
         description = f"{path} ({rows.dtype}, shape {rows.shape})"
@@ -41,14 +45,14 @@ def read_rows(path: Path, data_set: DataSet) -> Rows:
     if rows.ndim == 1:
         _check_range("--rows", rows, _count(data_set))
         if is_own:
-            return rows.astype(np.int64)
+            return np.asarray(rows, np.int64)
         rows = np.stack(np.unravel_index(rows, sizes), axis=1)
     if rows.shape[1] != len(sizes):
         accepted = f"{len(sizes)} columns: {', '.join(data_set.factor_names)}"
-        raise WrongInput("--rows", f"{rows.shape[1]} columns", accepted)
+        raise WrongInput("--rows", plural(rows.shape[1], "column"), accepted)
     for name, column, size in zip(data_set.factor_names, rows.T, sizes, strict=True):
         _check_range(f"--rows, {name}", column, size)
-    return rows.astype(np.int64)
+    return np.asarray(rows, np.int64)
 
 
 def _count(data_set: DataSet) -> int:

@@ -17,6 +17,7 @@ from data.own.factors import classes
 from infra.errors import WrongInput
 from metrics.base.arrays import BadArray, numbers, whole_numbers
 from tasks import own_arrays, own_columns
+from tasks.words import plural
 
 CODES_ENDINGS = (".npz", ".h5", ".hdf5", ".parquet", *own_columns.TEXT_TABLES)
 CODES_NAMES = ("codes", "factors", "factor_kinds", "factor_names")
@@ -75,7 +76,7 @@ def read_codes(path: Path, bins: int = BINS) -> OwnCodes:
         rows = len(columns[0])
         if len(codes) != rows:
             accepted = f"{len(codes)}, as codes has{_hint(codes, columns)}"
-            raise WrongInput(f"{path.name}, factors", f"{rows} rows of factors", accepted)
+            raise WrongInput(f"{path.name}, factors", f"{plural(rows, 'row')} of factors", accepted)
         accepted = f"{len(columns)}, one for each column of factors"
         names = _names(path, "factor_names", arrays, len(columns), accepted)
         if names and len(set(names)) < len(names):
@@ -172,5 +173,5 @@ def _names(
     entries = np.ravel(arrays[key])
     names = tuple(name.decode() if isinstance(name, bytes) else str(name) for name in entries)
     if len(names) != count:
-        raise WrongInput(f"{path.name}, {key}", f"{len(names)} names", accepted)
+        raise WrongInput(f"{path.name}, {key}", plural(len(names), "name"), accepted)
     return names

@@ -19,6 +19,7 @@ from metrics.evaluate import evaluate, needs
 from tasks.own import OwnCodes
 from tasks.streams import stream
 from tasks.study.spec import Metrics
+from tasks.words import plural
 
 Rows: TypeAlias = tuple[Codes, Factors]
 
@@ -74,7 +75,7 @@ def split_inputs(own: OwnCodes, names: Sequence[str], seed: int) -> Inputs:
     """
     rows = len(own.codes)
     if rows < 3:
-        raise BadArray("codes", f"{rows} rows", "3 or more, two thirds to train")
+        raise BadArray("codes", plural(rows, "row"), "3 or more, two thirds to train")
     settings, wanted = Metrics(), needs(names)
     cut = 2 * rows // 3
     train = (own.codes[:cut], own.factors[:cut])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from data.base.reading import printable
+from infra.errors import escaped
 from metrics import METRICS
 from metrics.evaluate import reads_factors
 from tasks.own import OwnCodes, OwnModels
@@ -93,7 +94,9 @@ def doubts_about_metrics(study: Study) -> list[str]:
 
 def factors_of(own: OwnCodes) -> list[Factor]:
     return [
-        Factor(own.name(place), None if place in own.continuous else len(np.unique(column)))
+        Factor(
+            escaped(own.name(place)), None if place in own.continuous else len(np.unique(column))
+        )
         for place, column in enumerate(own.factors.T)
     ]
 

@@ -124,7 +124,9 @@ def _from_csv(path: Path, count: int) -> Columns:
 
 def _check_rows(rows: int, count: int) -> None:
     if rows != count:
-        raise WrongInput(FIELD, f"{rows} rows", f"{count} rows, as there are pictures")
+        raise WrongInput(
+            FIELD, f"{rows} row{'s' * (rows != 1)}", f"{count} rows, as there are pictures"
+        )
 
 
 def _from_arrow(table: Any) -> Columns:

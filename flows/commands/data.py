@@ -21,7 +21,7 @@ from tasks.words import size_text
 
 Json = Annotated[bool, Parameter(negative="", help="print JSON for a program to read")]
 DataDir = Annotated[
-    Path | None, Parameter(help="folder of prepared data [TOLSTOY_DATA, or the user's cache]")
+    str | None, Parameter(help="folder of prepared data [TOLSTOY_DATA, or the user's cache]")
 ]
 Name = Annotated[str | None, Parameter(help="a data set")]
 
@@ -32,10 +32,12 @@ data_app = App(
 )
 
 
-def use_folder(data_dir: Path | None) -> Path:
+def use_folder(data_dir: str | None) -> Path:
     """Use this folder for prepared data, in this process and those that it starts."""
-    if data_dir:
-        os.environ[ENVIRONMENT] = str(data_dir.expanduser().absolute())
+    if data_dir is not None:
+        if not data_dir.strip():
+            raise WrongInput("--data-dir", data_dir, "a folder")
+        os.environ[ENVIRONMENT] = str(Path(data_dir).expanduser().absolute())
     return folder()
 
 

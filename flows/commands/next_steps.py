@@ -55,7 +55,8 @@ def best_model(study: Study, store: Store, of_data: Sequence[CellState]) -> tupl
     """The id of a data set's best trained model, and by what it is the best: UDR, or else the
     study's first score; without either, the first model."""
     ids = [model.id for state in of_data for model in state.trained]
-    ranks = [row for row in store.read("ranks").to_pylist() if row["model_id"] in set(ids)]
+    ranks = [row for row in store.read("ranks").to_pylist() if row["comparisons"]]
+    ranks = [row for row in ranks if row["model_id"] in set(ids)]
     if ranked := best_first(main_ranking(ranks)):
         return str(ranked[0]["model_id"]), "the best model by UDR"
     scored = _first_scores(study, store, set(ids))

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from flows.commands.run import headlines_first
 from flows.commands.text import fitting, number_text, say, table, warn
 from flows.ranking import RankRequest, rank_store
-from infra.errors import WrongInput
+from infra.errors import WrongInput, escaped
 from infra.store import Store
 from tasks.best import ADVISED_POOLS, best_first
 from tasks.study.spec import Study, Udr
-from tasks.words import POOL_MEANINGS
+from tasks.words import POOL_MEANINGS, plural
 
 if TYPE_CHECKING:
     from tasks.rank_data_set import DataSetRanking
@@ -36,7 +36,7 @@ def rank(place: str, request: RankRequest, ray: str | None, top: int, json: bool
                 raise WrongInput(option, value, "nothing, as a file is one pool")
         similarity = request.similarity or "lasso"
         ranking = rank_file(Path(place), similarity, request.p or None, request.plot)
-        say(f"{Path(place).name}: {ranking.read}")
+        say(escaped(f"{Path(place).name}: {ranking.read}"))
         for doubt in ranking.doubts:
             warn(f"{Path(place).name}: {doubt}")
         p = request.p or None
@@ -138,7 +138,9 @@ def _strengths_text(udr: Udr, ranking: DataSetRanking) -> str:
 
 
 def _summary(udr: Udr, ranking: DataSetRanking) -> str:
-    facts = [f"{ranking.data}: {len(ranking.models)} models ranked by {udr.similarities[0]}"]
+    facts = [
+        f"{ranking.data}: {plural(len(ranking.models), 'model')} ranked by {udr.similarities[0]}"
+    ]
     facts.append(f"pool {udr.pools[0]}, {_comparisons(ranking.models, udr.p)}")
     if ranking.collapsed:
         facts.append(f"{ranking.collapsed} collapsed (no informative latent, UDR 0)")
@@ -178,5 +180,5 @@ def _file_text(ranking: FileRanking, p: int | None, top: int) -> str:
     collapsed = sum(row["collapsed"] for row in ranking.models)
     more = f"; {collapsed} collapsed (no informative latent)" if collapsed else ""
     made = _comparisons(ranking.models, p)
-    facts = f"{len(ranking.models)} models compared by {ranking.similarity}; {made}{more}"
+    facts = f"{plural(len(ranking.models), 'model')} compared by {ranking.similarity}; {made}{more}"
     return f"{text}\n\n{facts}"

@@ -8,13 +8,15 @@ from statistics import median
 
 import pyarrow.compute as pc
 
+from flows.commands.text import warn
 from infra.store import Store
 from metrics import HEADLINE
+from tasks.study.damage import damage_text, damaged_parts
 from tasks.study.model import cell_name
 from tasks.study.scores import read_scores
 from tasks.study.spec import Study
 from tasks.study.stored import stored_study
-from tasks.study.survey import CellState
+from tasks.study.survey import CellState, survey
 
 MADE_FROM = ("report", "made-from.json")
 
@@ -26,6 +28,8 @@ def report(uri: str) -> int:
     store = Store(uri)
     study = stored_study(store)
     store.prepare()
+    if text := damage_text(store, damaged_parts(store, survey(study, store))):
+        warn(text)
     print(write_report(store, study))
     return 0
 

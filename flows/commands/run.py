@@ -16,7 +16,7 @@ from flows.commands.own_data import say_what_was_read
 from flows.commands.report import median_rows, medians, renewed_report
 from flows.commands.text import fitting, preparing, say, table
 from flows.open_study import OpenStudy, open_study
-from infra.errors import RUN_AGAIN
+from infra.errors import RUN_AGAIN, WrongInput
 from infra.ray_cluster import cluster_machines
 from infra.runtime import cores
 from infra.store import Store
@@ -48,6 +48,8 @@ def run_study(
     """Run what of a study is not done in its store; returns the exit code."""
     if ray:
         cluster_machines(ray)
+    else:
+        _check_cores(study, workers or cores())
     opening = open_study(study, Store(uri), retry or set(), join, preparing)
     with _sigterm_as_ctrl_c(), opening as opened:
         study, store, states = opened.study, opened.store, opened.states
@@ -71,6 +73,15 @@ def run_study(
             return _interrupted(survey(study, store, cells))
         report = result.report or renewed_report(study, store)
         return _end(study, store, survey(study, store, cells), result.troubles, report, json)
+
+
+def _check_cores(study: Study, count: int) -> None:
+    """Raise if a model asks for more cores than there are, before Ray starts and finds it."""
+    sections = {"training": study.training, "metrics": study.metrics}
+    for name, section in sections.items():
+        if section.cpus_per_model > count:
+            accepted = f"at most {count}, as many cores as the run has here"
+            raise WrongInput(f"{name}.cpus_per_model", section.cpus_per_model, accepted)
 
 
 def _effects(

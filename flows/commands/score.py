@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import metrics
 from flows.commands.explain import check_metrics
 from flows.commands.score_output import TABLES, ScoreOutput
 from flows.commands.text import bar, say, warn
-from infra.errors import WrongInput
+from infra.errors import WrongInput, escaped
 from infra.new_file import PICTURES, new_file
 from tasks.words import plural
 
@@ -86,12 +85,11 @@ def score_file(
 def _say_what_is_continuous(own: Any, bins: int) -> None:
     """On standard error: which factors are, how that is known, and what is done about it."""
     if own.continuous:
-        names = ", ".join(own.name(factor) for factor in own.continuous)
+        names = ", ".join(escaped(own.name(factor)) for factor in own.continuous)
         how = " (guessed; an array factor_kinds in the file decides)" if own.guessed else ""
-        print(
+        say(
             f"Continuous{how}: {names}. Metrics that need classes read {bins} bins of equal width "
-            "(--bins).",
-            file=sys.stderr,
+            "(--bins)."
         )
 
 
@@ -103,29 +101,30 @@ def _say_what_was_read(
     from tasks.score_codes import STUDY_POINTS, slow_metrics
     from tasks.what_was_read import codes_text, doubts, factors_of
 
-    say(f"{file.name}: {codes_text(own)}")
+    name = escaped(file.name)
+    say(f"{name}: {codes_text(own)}")
     if drawn is not own:
         say(
-            f"{file.name}: {len(drawn.codes):,} of {len(own.codes):,} points are scored, drawn at "
+            f"{name}: {len(drawn.codes):,} of {len(own.codes):,} points are scored, drawn at "
             "random (--points, --seed)"
         )
     elif points is not None and points > len(own.codes):
-        say(f"{file.name}: all {len(own.codes):,} points are scored, as there are no {points:,}")
+        say(f"{name}: all {len(own.codes):,} points are scored, as there are no {points:,}")
     for reason in dict.fromkeys(own.left_out.values()):
         columns = [
-            name or "a column without a name"
-            for name in own.left_out
-            if own.left_out[name] == reason
+            escaped(column) or "a column without a name"
+            for column in own.left_out
+            if own.left_out[column] == reason
         ]
-        text = f"{file.name}: left out: {', '.join(columns)} ({reason})"
+        text = f"{name}: left out: {', '.join(columns)} ({reason})"
         warn(text) if reason == UPPER_CASE else say(text)
     if own.gap:
-        warn(f"{file.name}: {own.gap}")
+        warn(f"{name}: {own.gap}")
     for doubt in doubts(len(drawn.codes), "point", factors_of(drawn)):
-        warn(f"{file.name}: {doubt}")
+        warn(f"{name}: {doubt}")
     if slow := slow_metrics(drawn, names):
         warn(
-            f"{file.name}: {', '.join(slow)} may take minutes to hours for "
+            f"{name}: {', '.join(slow)} may take minutes to hours for "
             f"{len(drawn.codes):,} points; a study scores {STUDY_POINTS:,} (--points "
             f"{STUDY_POINTS})"
         )

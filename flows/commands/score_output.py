@@ -12,7 +12,7 @@ from typing import Any
 import metrics
 from flows.commands.text import table
 from infra.new_file import writing_again, writing_new
-from tasks.words import BETTER
+from tasks.words import BETTER, plural
 
 Rows = list[dict[str, Any]]
 TABLES = (".parquet",)
@@ -47,7 +47,7 @@ class ScoreOutput:
         if self.json:
             print(jsonlib.dumps(self.rows, indent=2))
         elif hidden := len(self.rows) - len(self._printed(self.rows)):
-            print(f"{hidden} parts of these scores: --parts, --json or --out FILE")
+            print(f"{plural(hidden, 'part')} of these scores: --parts, --json or --out FILE")
 
     def _printed(self, rows: Rows) -> Rows:
         headlines = [row for row in rows if metrics.is_headline(row["part"], row["factor"])]

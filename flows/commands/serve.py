@@ -20,7 +20,7 @@ from flows.dashboard.study_list import study_list
 from infra.drivers.liveness import this_driver
 from infra.errors import WrongInput, one_of
 from infra.object_store import without_key
-from infra.prefect_server import api_of, check_free, dashboard, is_loopback
+from infra.prefect_server import api_of, check_free, dashboard, is_loopback, must_answer
 from infra.ray_cluster import cluster_machines
 from infra.report_server import ReportServer, serving
 from infra.runtime import check_workers
@@ -63,6 +63,9 @@ class ServeOptions:
         if self.preset not in preset_names():
             raise WrongInput("--preset", self.preset, one_of(preset_names(), self.preset))
         check_workers(self.limits.workers)
+        studies = self.limits.studies
+        if not studies.strip() or (self.has_reports and Path(studies).is_file()):
+            raise WrongInput("--studies", studies, "a folder or a URI that holds the stores")
         if self.limits.allow_data and not Path(self.limits.allow_data).is_dir():
             raise WrongInput("--allow-data", self.limits.allow_data, "a folder")
         if self.reports is not None and not self.reports.startswith(("http://", "https://")):
@@ -99,6 +102,8 @@ def _start(options: ServeOptions, running: ExitStack) -> bool:
         os.environ.setdefault(AUTHENTICATION, password)
     own_server = not os.environ.get("PREFECT_API_URL")
     database = None
+    if not own_server:
+        must_answer(os.environ["PREFECT_API_URL"])
     if own_server:
         os.environ["PREFECT_API_URL"] = api_of(options.host, options.port)
         if database := database_file():

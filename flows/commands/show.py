@@ -15,6 +15,7 @@ from tasks.study.scores import up_to_date
 from tasks.study.stored import STUDY_FILE
 
 STUDIES = "studies"  # where stores lie unless --store says otherwise
+NAMED = 4  # models that begin as the user typed
 BAR = 24  # characters of the longest bar
 
 
@@ -40,10 +41,12 @@ def _find_model(start: str, uri: str | None) -> tuple[Store, dict[str, Any]]:
     ]
     if len(matches) != 1 or not start:
         where = uri or ", ".join(map(str, stores)) or f"{STUDIES}/ (empty)"
-        several = ", ".join(f"{model_id} in {store}" for store, model_id in matches[:4])
+        several = ", ".join(f"{model_id} in {store}" for store, model_id in matches[:NAMED])
+        if len(matches) > NAMED:
+            several += f" and {len(matches) - NAMED:,} more"
         raise WrongInput(
             "MODEL_ID",
-            f"{start}, which begins {several}" if matches else start,
+            f"{start!r}, which begins {several}" if matches else start,
             f"the id of one model in {where} (column model_id of the tables; --store STORE)",
         )
     store, model_id = matches[0]

@@ -19,11 +19,13 @@ from infra.drivers.liveness import DriverWatch, Life
 from infra.drivers.lock import BEAT_SECONDS
 from infra.errors import WrongInput
 from infra.store import Store
+from tasks.study.damage import damage_text, damaged_parts
 from tasks.study.groups import is_finished
 from tasks.study.spec import Study
 from tasks.study.stored import stored_study
 from tasks.study.survey import CellState, survey, totals
 from tasks.study.under_way import FOLDER as UNDER_WAY
+from tasks.words import plural
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -45,6 +47,7 @@ class Status:
     cells: Sequence[CellState]
     last_finished: float | None  # seconds since 1970, when a model's row was last written
     drivers: tuple[str, ...]  # who works on it
+    damaged: tuple[str, ...] = ()  # parts of its tables
 
     @property
     def totals(self) -> dict[str, int]:
@@ -60,6 +63,7 @@ class Status:
             if moment is None
             else datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds"),
             "drivers": list(self.drivers),
+            "damaged": list(self.damaged),
             "failures": [group.as_json() for group in failures(self.cells)],
             "retry": retry(self.cells, self.store) or None,
             "cells": [state.as_json() for state in self.cells],
@@ -72,6 +76,8 @@ class Status:
         parts += [f"{count['scored']:,} scored"] if self.study.metrics.names else []
         parts += [f"{count[name]:,} {name}" for name in ("diverged", "failed") if count[name]]
         parts += [f"{count['left']:,} left"]
+        if self.damaged:
+            parts += [f"{plural(len(self.damaged), 'part')} of its tables damaged"]
         if count["left"]:
             parts += [f"{percent(1 - count['steps_left'] / count['steps'])} of all steps done"]
         return ", ".join(parts)
@@ -105,9 +111,9 @@ def read_status(store: Store) -> Status:
     times = [changed for _, changed in store.listing("tables", "models")]
     cells = survey(study, store)
     last_finished = max(times) / 1e9 if times else None
-    return Status(
-        study, store, cells, last_finished, _drivers(DriverWatch(store, "", BEAT_SECONDS))
-    )
+    drivers = _drivers(DriverWatch(store, "", BEAT_SECONDS))
+    damaged = tuple(damaged_parts(store, cells))
+    return Status(study, store, cells, last_finished, drivers, damaged)
 
 
 def _drivers(watch: DriverWatch) -> tuple[str, ...]:
@@ -121,6 +127,7 @@ def _text(now: Status) -> str:
     blocks = [
         table(COLUMNS, [[row[name] for name in COLUMNS] for row in rows]),
         failures_text(now.cells, now.store),
+        damage_text(now.store, now.damaged),
         f"{now.study.name} in {now.store}: {now.line()}; {now.activity()}",
     ]
     return "\n\n".join(block for block in blocks if block)

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from io import TextIOWrapper
 from shutil import get_terminal_size
 
+from infra.errors import escaped
+
 GAP = "  "  # between columns
 ASCII_TEXT = {"×": "x", "±": "+-", "→": "->", "·": "*", "█": "#", "µ": "u", "λ": "lambda"}
 ASCII_TEXT |= {"−": "-", "–": "-", "—": "-", "’": "'", "“": '"', "”": '"'}
@@ -19,7 +21,7 @@ QUIET_SECONDS = 2.0  # what is done sooner needs no lines of progress
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]], least: Sequence[int] = ()) -> str:
     """Columns as wide as they need to be, the first ones at least so wide; numbers to the right."""
-    cells = [[str(value) for value in row] for row in (head, *rows)]
+    cells = _cells(head, rows)
     least = [*least, *[0] * len(head)]
     widths = [max(least[i], *(len(row[i]) for row in cells)) for i in range(len(head))]
     right = [bool(rows) and isinstance(rows[0][i], int | float) for i in range(len(head))]
@@ -32,10 +34,14 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]], least: Sequence
     )
 
 
+def _cells(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[list[str]]:
+    return [[escaped(str(value)) for value in row] for row in (head, *rows)]
+
+
 def fitting(head: Sequence[str], rows: Sequence[Sequence[object]], width: int = 0) -> int:
     """How many of a table's columns, from the left, fit the terminal; the first two always do."""
     width = width or get_terminal_size((100, 24)).columns
-    cells = [[str(value) for value in row] for row in (head, *rows)]
+    cells = _cells(head, rows)
     used = -len(GAP)
     for count in range(len(head)):
         used += len(GAP) + max(len(row[count]) for row in cells)
@@ -61,18 +67,19 @@ def number_text(value: float | None, digits: int) -> str:
 
 def say(text: str) -> None:
     """For people, while a command works: what programs read is on the standard output."""
-    print(text, file=sys.stderr, flush=True)
+    print("\n".join(map(escaped, text.split("\n"))), file=sys.stderr, flush=True)
 
 
 def warn(text: str) -> None:
     """About what can go on, but may not be what the user wants."""
-    say(f"tolstoy: warning: {text}")
+    say(escaped(f"tolstoy: warning: {text}"))
 
 
 @contextmanager
 def bar(name: str) -> Iterator[Callable[[str, float], None]]:
     """A function (what, fraction) that moves a bar on a terminal; elsewhere it prints a line for
     every tenth of what takes longer than two seconds."""
+    name = escaped(name)
     if sys.stderr.isatty():
         from rich.console import Console
         from rich.progress import Progress

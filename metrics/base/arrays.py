@@ -62,7 +62,7 @@ def real_targets(name: str, targets: ArrayLike, rows: int) -> NDArray[np.float64
     """Factors as real numbers, for metrics that predict them: one row per row of the codes."""
     checked = numbers(name, targets, ("row", "factor")).astype(np.float64)
     if len(checked) != rows:
-        raise BadArray(name, f"{len(checked)} rows", f"{rows}, as codes")
+        raise BadArray(name, f"{len(checked)} row{'s' * (len(checked) != 1)}", f"{rows}, as codes")
     return checked
 
 

@@ -23,6 +23,7 @@ IN_WORDS = (
     (r"expected (.*?),? but (?:found|got) ('.')", r"the sign \2", r"\1"),
     (r"expected (.*?),? but (?:found|got) (.*)", r"\2", r"\1"),
     (r"found (.*)", r"\1", READABLE),
+    (r"maximum recursion depth.*", "lists or mappings too deep in each other", "fewer levels"),
 )
 TERMS = {
     "tag:yaml.org,2002:": "!!",

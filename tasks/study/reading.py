@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,8 @@ def read_study(spec: str, overrides: Sequence[str] = ()) -> Study:
         raise WrongInput(spec, getattr(error, "strerror", "not text"), "a YAML file") from None
     raw = parse_yaml(text, spec)
     if not isinstance(raw, dict):
-        raise WrongInput(spec, type(raw).__name__, "a mapping with name, data and methods")
+        found = "nothing" if raw is None else "a list" if isinstance(raw, list) else repr(raw)
+        raise WrongInput(spec, found, "a mapping with name, data and methods")
     raw = with_metrics_section(raw)
     if is_preset and any(map(_changes_what_is_studied, overrides)):
         raw.pop("about", None)  # it is about the preset, not about what is made of it
@@ -94,4 +96,7 @@ def _as_wrong_input(error: ValidationError) -> WrongInput:
     if first["type"] == "missing":
         return WrongInput(field, "nothing", "a value (it has no default)")
     message = first["msg"].removeprefix("Input should be ").partition(", unable")[0].lower()
-    return WrongInput(field, value, YAML_TYPES.get(first["type"], message))
+    accepted = YAML_TYPES.get(first["type"], message)
+    if first["type"] == "string_type" and isinstance(value, bool | int | float | date):
+        accepted += " (in quotes; without them YAML reads yes, no, on, off, numbers and dates)"
+    return WrongInput(field, "nothing" if value is None else value, accepted)

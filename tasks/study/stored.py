@@ -18,10 +18,14 @@ def stored_study(store: Store) -> Study:
     """The spec that a store was made by."""
     if not store.exists(STUDY_FILE):
         raise WrongInput("store", str(store), f"a folder with {STUDY_FILE} (tolstoy run makes one)")
+    place = f"{store}/{STUDY_FILE}"
     try:
         return parse_study(store.read_json(STUDY_FILE))
-    except ValueError as error:
-        raise WrongInput(f"{store}/{STUDY_FILE}", str(error), "what tolstoy run wrote") from None
+    except WrongInput as error:
+        field = f"{place}, {error.field}" if error.field else place
+        raise WrongInput(field, error.found, f"{error.accepted}, as tolstoy run wrote it") from None
+    except (ValueError, RecursionError):
+        raise WrongInput(place, "no JSON", "what tolstoy run wrote") from None
 
 
 def settled_study(study: Study, store: Store, show: ShowProgress = no_progress) -> Study:

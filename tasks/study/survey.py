@@ -20,6 +20,7 @@ class CellState:
     cell: Cell
     status: dict[str, str] = field(default_factory=dict)  # by model id, of models that ended
     scored: set[str] = field(default_factory=set)  # ids of models with every metric
+    with_scores: set[str] = field(default_factory=set)  # ids of models with at least one metric
     reasons: dict[str, str] = field(default_factory=dict)  # of those that are not trained
     under_way: dict[str, int] = field(default_factory=dict)  # steps done, of models in training
 
@@ -92,6 +93,7 @@ def survey(study: Study, store: Store, cells: Sequence[Cell] | None = None) -> l
                 cell,
                 status={i: row["status"] for i, row in rows_of.items()},
                 scored={i for i in rows_of if wanted <= metrics_of.get(i, set())},
+                with_scores=rows_of.keys() & metrics_of.keys(),
                 reasons={i: row["reason"] for i, row in rows_of.items() if row["reason"]},
                 under_way={m.id: under_way[m.id] for m in cell.models if m.id in under_way},
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from infra.errors import WrongInput
-from infra.prefect_server import api_of, check_free, is_loopback, prefect_api
+from infra.prefect_server import api_of, check_free, is_loopback, must_answer, prefect_api
 from tests.processes import all_end, descendants, wait_until
 
 
@@ -73,6 +74,12 @@ def test_a_server_that_does_not_answer_is_one_line() -> None:
         prefect_api(),
     ):
         pass
+
+
+@pytest.mark.parametrize("url", ["garbage", "localhost:4200/api", "http://[", "http://a b/api"])
+def test_what_is_no_address_is_one_line(url: str) -> None:
+    with pytest.raises(WrongInput, match=f"PREFECT_API_URL: found {re.escape(url)} "):
+        must_answer(url)
 
 
 def test_a_server_that_is_still_starting_ends_with_a_killed_driver() -> None:

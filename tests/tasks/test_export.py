@@ -146,3 +146,12 @@ def test_exported_pictures_without_factors_can_be_used_again(draws, tmp_path):
     write_images(tmp_path / "all.npz", plain, None, draws)
     again = own.load("mine", OwnFiles(str(tmp_path / "all.npz")), tmp_path / "cache")
     assert again.content == plain.content
+
+
+def test_rows_of_another_kind_of_file_are_one_line(levels, tmp_path):
+    np.savez(tmp_path / "rows.npz", rows=np.array([0, 1]))
+    (tmp_path / "rows.yaml").write_text("name: smoke\n")
+    for name, reason in (("rows.npz", "an .npz file"), ("rows.yaml", "not written by numpy")):
+        with pytest.raises(WrongInput, match=f"--rows: found .*{name} .*{reason}") as refused:
+            read_rows(tmp_path / name, levels)
+        assert "pickle" not in str(refused.value)

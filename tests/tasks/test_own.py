@@ -158,14 +158,14 @@ def wrong(**changes):
         (wrong(factors=FACTORS.T), ["2 rows of fac", "shape (2, 30) may be transposed"]),
         (wrong(factor_names=["a", "a"]), ["factor_names", "a, a", "each name once"]),
         (wrong(factors=np.where(FACTORS == 1, np.nan, FACTORS)), ["factors", "nan in row"]),
-        (wrong(factor_kinds=["continuous"]), ["1 names", "2, one for each"]),
+        (wrong(factor_kinds=["continuous"]), ["1 name", "2, one for each"]),
         (wrong(factor_kinds=["real", "discrete"]), ["factor_kinds", "'real'", "continuous or"]),
         (
             wrong(codes=np.where(CODES[7, 2] == CODES, np.nan, CODES)),
             ["nan in row 7, column 2"],
         ),
         (wrong(codes=CODES[:, 0]), ["codes", "shape (30,)"]),
-        (wrong(factor_names=["a"]), ["1 names", "2, one for each"]),
+        (wrong(factor_names=["a"]), ["1 name", "2, one for each"]),
     ],
 )
 def test_what_is_wrong_is_named_on_one_line(arrays, words, tmp_path):
@@ -184,7 +184,7 @@ def test_what_is_wrong_is_named_on_one_line(arrays, words, tmp_path):
         ({"codes": MODELS[:1]}, "own.npz, codes: found 1 model; accepted: 2 or more"),
         ({"codes": MODELS[:, :1]}, "own.npz, codes: found 1 row; accepted: 2 or more points"),
         ({"codes": MODELS, "kl": [["a"]]}, "own.npz, kl: found '<U1'; accepted: real numbers"),
-        ({"codes": MODELS, "names": ["a"]}, "own.npz, names: found 1 names; accepted: 2, one for"),
+        ({"codes": MODELS, "names": ["a"]}, "own.npz, names: found 1 name; accepted: 2, one for"),
         ({"codes": MODELS, "names": ["a", "a"]}, "own.npz, names: found a, a; accepted: each name"),
     ],
 )

@@ -62,6 +62,18 @@ def test_one_model_is_not_ranked_and_is_named_without_scores(tmp_path: Path) -> 
     assert model_of(study, found) == models_of(study)[0]
 
 
+def test_a_ranking_without_comparisons_names_no_best_model(tmp_path: Path) -> None:
+    """A collapsed model has UDR 0 though it was compared with none."""
+    study, store = made_up(
+        tmp_path / "store", methods={"beta_vae": [4]}, seeds=1, metrics=[], udr={"pools": ["cell"]}
+    )
+    train(store, models_of(study), kl=(0.0, 0.0, 0.0))
+    compared(study, store)
+    (row,) = store.read("ranks").to_pylist()
+    assert (row["udr"], row["comparisons"]) == (0.0, 0)
+    assert "UDR" not in next_steps(study, store, survey(study, store))
+
+
 def test_where_nothing_was_trained_the_status_is_next(tmp_path: Path) -> None:
     study, store = made_up(tmp_path / "store")
     assert [step[0] for step in steps(study, store)] == ["status"]

@@ -519,6 +519,7 @@ def spoilt(place: tuple[int, int, int], value: float) -> Codes:
         ({"codes": CODES, "kl": CODES[:, 0] * np.nan}, ["kl", "model 0", "latent 0", "nan"]),
         ({"codes": CODES, "names": ["a", "b"]}, ["names", "2 names", "3, one for each"]),
         ({"codes": CODES, "names": ["a", "b", "a"]}, ["names", "a, b, a", "once"]),
+        ({"codes": CODES, "names": ["a"]}, ["names: found 1 name; accepted"]),
         ({"kl": np.ones((3, 4))}, ["no codes", "(models, points, latents)"]),
     ],
 )

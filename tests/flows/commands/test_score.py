@@ -15,6 +15,7 @@ from sklearn.svm import LinearSVC
 
 import metrics.compiled.lasso
 from flows.cli import main
+from flows.commands.score_output import ScoreOutput
 from metrics import METRICS
 from metrics.base.dci_scores import disentanglement
 from metrics.base.inputs import Score
@@ -428,3 +429,26 @@ def test_wrong_input_is_one_line(
     err = capsys.readouterr().err
     assert err.count("\n") == 1 and all(name in err for name in names), err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_names_in_a_file_cannot_change_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(0)
+    file = tmp_path / "own\x1b[31m\n.npz"
+    factors = np.stack([np.arange(120) % 3, rng.integers(2, size=120)], axis=1)
+    names = ["a\x1b[31m", "b\nc"]
+    np.savez(file, codes=rng.normal(size=(120, 2)), factors=factors, factor_names=names)
+    assert main(["score", str(file), "--metrics", "mig,mig", "--parts"]) == 0
+    out, err = capsys.readouterr()
+    assert "\x1b" not in out + err
+    assert r"own\x1b[31m\n.npz: 120 points" in err and r"(a\x1b[31m, b\nc)" in err
+    assert r"b\nc" in out
+    assert sum(line.split()[:2] == ["mig", "score"] for line in out.splitlines()) == 1
+
+
+def test_one_part_is_not_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = ScoreOutput(["mig"], None, None, parts=False, json=False)
+    output.rows = [{"metric": "mig", "part": "gap", "factor": 0, "value": 1.0}]
+    output.end()
+    assert capsys.readouterr().out.startswith("1 part of these scores")

@@ -148,6 +148,11 @@ def test_wrong_options_are_refused_before_anything_starts(
     assert wrong(preset="smok").startswith("--preset: found")
     assert wrong(limits=Limits(workers=0)).startswith("--workers: found 0")
     assert wrong(limits=Limits(allow_data="/not/there")).startswith("--allow-data: found")
+    assert wrong(limits=Limits(studies=__file__)).startswith("--studies: found '/")
+    assert wrong(limits=Limits(studies=" ")).startswith("--studies: found ' '")
+    os.environ["PREFECT_API_URL"] = "garbage"
+    assert wrong(port=free_port()).startswith("PREFECT_API_URL: found garbage (")
+    os.environ.pop("PREFECT_API_URL", None)
     assert wrong(limits=Limits(ray="127.0.0.1:1")).startswith("--ray: found")
     assert wrong(limits=Limits(ray="127.0.0.1")).startswith("--ray: found '127.0.0.1'; accepted")
     for name in ("https://my.example", "my.example:80", "*", ""):

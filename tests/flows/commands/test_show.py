@@ -12,8 +12,9 @@ import pytest
 from PIL import Image
 
 from flows.cli import main
+from flows.commands.show import NAMED
 from infra.store import Store
-from tests.flows.conftest import TINY
+from tests.flows.conftest import MODELS, TINY
 
 
 @pytest.fixture
@@ -69,6 +70,14 @@ def test_an_unknown_model_is_one_line(
     err = capsys.readouterr().err
     assert err.count("\n") == 1 and "MODEL_ID" in err and str(undisturbed) in err
     assert not (tmp_path / "out").exists()
+
+
+def test_what_begins_several_ids_is_quoted(
+    undisturbed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["show", "", "--store", str(undisturbed)]) == 2
+    err = capsys.readouterr().err
+    assert "found '', which begins " in err and f" and {MODELS - NAMED} more; accepted" in err
 
 
 def test_another_file_in_its_place_is_kept(

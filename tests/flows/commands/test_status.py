@@ -70,6 +70,31 @@ def test_counts_reasons_and_what_to_do(
     assert "nobody works on it" in output
 
 
+def test_parts_that_cannot_be_read_are_named(
+    half_done: tuple[Study, Store], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    study, store = half_done
+    assert json.loads(printed(capsys, store, "--json"))["damaged"] == []
+    assert "damaged" not in printed(capsys, store)
+    first = models_of(study)[0].id
+    for table in ("models", "scores"):
+        part = Path(store.path("tables", table, f"{first}.parquet"))
+        part.write_bytes(part.read_bytes()[:40])
+    models = f"models/{first}.parquet"
+    assert json.loads(printed(capsys, store, "--json"))["damaged"] == [models]
+    out = printed(capsys, store)
+    assert "1 of 6 models trained" in out
+    assert f"1 part of the tables in {store} is damaged and counts as missing: {models}. The" in out
+    for arguments in (["report", store.root], ["rank", store.root]):
+        assert main(arguments) == 0
+        assert f"damaged and counts as missing: {models}" in capsys.readouterr().err
+    second = models_of(study)[1].id
+    store.write_bytes(b"", "tables", "scores", f"{second}.parquet")
+    out = printed(capsys, store)
+    assert f"2 parts of the tables in {store} are damaged" in out
+    assert f"scores/{second}.parquet" in out
+
+
 def test_without_failures_there_is_no_text_of_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

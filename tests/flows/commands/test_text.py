@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from flows.commands.text import bar, duration, fitting, in_ascii, table
+from flows.commands.text import bar, duration, fitting, in_ascii, say, table, warn
 
 HEAD = ("name", "count", "note")
 ROWS = [("beta", 5, "x"), ("b", 1200, "")]
@@ -57,3 +57,10 @@ def test_commands_print_on_a_terminal_that_has_ascii_only() -> None:
         done = subprocess.run(command, env=environment, capture_output=True)
         assert (done.returncode, done.stderr) == (0, b"")
         assert done.stdout.isascii() and wanted in done.stdout
+
+
+def test_control_characters_are_printed_as_such(capsys: pytest.CaptureFixture[str]) -> None:
+    assert table(("name",), [("a\nb\x1b[31m",)]).splitlines() == ["name", r"a\nb\x1b[31m"]
+    say("one\ntwo\x1b]0;title\x07")
+    warn("a\nb")
+    assert capsys.readouterr().err == ("one\ntwo\\x1b]0;title\\x07\ntolstoy: warning: a\\nb\n")
