@@ -18,9 +18,9 @@ from markupsafe import Markup
 
 from infra.store import Store
 from tasks.citations import references
-from tasks.report.beside import PUBLISHED, Beside, published_table
 from tasks.report.cells import cell_pages
 from tasks.report.every_model import every_model
+from tasks.report.extra_files import PUBLISHED, ExtraFiles, published_table
 from tasks.report.figures import colours
 from tasks.report.header import header
 from tasks.report.labels import data_label
@@ -54,12 +54,12 @@ def write_report(store: Store, study: Study, questions: Sequence[str] = QUESTION
     results = read_results(store, study)
     files = _Files(store)
     answered = sections(results, questions)
-    beside = Beside()
+    extra = ExtraFiles()
     common: dict[str, Any] = {
         "study": study,
         "made": datetime.now(UTC).strftime("%-d %B %Y, %H:%M UTC"),
         "sections": answered,
-        "files": beside,
+        "files": extra,
         "alone": False,
     }
     for section in answered:
@@ -72,7 +72,7 @@ def write_report(store: Store, study: Study, questions: Sequence[str] = QUESTION
         files.write(f"cells/{name}.html", _render("part", common, page, parts=[part]))
     page = {"root": "", "current": "models", "title": "All models"}
     files.write("models.html", _render("models", common, page, models=every_model(results)))
-    for name, content in beside.contents.items():
+    for name, content in extra.contents.items():
         files.write(name, content)
     published = [
         (p.name, row) for section in answered for p in section for row in p.answer.published

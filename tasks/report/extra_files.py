@@ -1,10 +1,11 @@
-"""The files beside the report's pages: pictures, and the numbers behind every figure."""
+"""The files that the report's pages lead to: pictures, and the numbers behind every figure."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import fields
 
 import pandas as pd
@@ -15,12 +16,12 @@ PICTURES, FIGURES = "pictures", "figures"
 PUBLISHED = "beside-the-papers.csv"
 
 
-class Beside:
-    """Collects, while pages are rendered, what lies beside them. By name: folder/name."""
+class ExtraFiles:
+    """Collects, while pages are rendered, the files that they lead to. By name: folder/name."""
 
     def __init__(self) -> None:
         self.contents: dict[str, bytes] = {}
-        self._of_figures: dict[int, str] = {}
+        self._figures: Counter[str] = Counter()  # of each page
 
     def picture(self, picture: Picture) -> str:
         name = f"{PICTURES}/{picture.name}"
@@ -29,17 +30,11 @@ class Beside:
 
     def figure(self, figure: Figure, page: str) -> str:
         """The name of its data without an ending: there is a CSV and a Parquet file."""
-        if id(figure) not in self._of_figures:
-            number = 1 + sum(name.startswith(f"{FIGURES}/{page}-") for name in self.names)
-            name = f"{FIGURES}/{page}-{number}"
-            self._of_figures[id(figure)] = name
-            self.contents[f"{name}.csv"] = figure.data.to_csv(index=False).encode()
-            self.contents[f"{name}.parquet"] = _parquet(figure.data)
-        return self._of_figures[id(figure)]
-
-    @property
-    def names(self) -> Sequence[str]:
-        return list(self._of_figures.values())
+        self._figures[page] += 1
+        name = f"{FIGURES}/{page}-{self._figures[page]}"
+        self.contents[f"{name}.csv"] = figure.data.to_csv(index=False).encode()
+        self.contents[f"{name}.parquet"] = _parquet(figure.data)
+        return name
 
 
 def published_table(rows: Iterable[tuple[str, Published]]) -> bytes:
