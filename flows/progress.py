@@ -210,7 +210,7 @@ def _table(progress: Progress) -> object:
         left = progress.minutes_left(stage)
         table.add_row(
             stage,
-            _bar(progress.fraction(stage), 1.0),
+            progress_bar(progress.fraction(stage), 1.0),
             progress.count(stage),
             pace_text(pace) if (pace := progress.per_minute(stage)) else "",
             duration(left) if left is not None else "",
@@ -218,7 +218,7 @@ def _table(progress: Progress) -> object:
     if progress.cells:
         table.add_row(
             "cells",
-            _bar(progress.cells_done, progress.cells),
+            progress_bar(progress.cells_done, progress.cells),
             f"{progress.cells_done}/{progress.cells}",
             "",
             ", ".join(f"{count} {outcome}" for outcome, count in progress.bad.items()),
@@ -226,7 +226,7 @@ def _table(progress: Progress) -> object:
     return table
 
 
-def _bar(done: float, total: float) -> ProgressBar:
+def progress_bar(done: float, total: float) -> ProgressBar:
     """A bar in colours that also a terminal of 16 has: rich's own are all one grey there."""
     from rich.progress_bar import ProgressBar
 

@@ -91,6 +91,15 @@ def check_workers(count: int | None) -> None:
         raise WrongInput("--workers", count, accepted)
 
 
+def free_memory_bytes() -> float:
+    """What of that memory other processes leave, where the system says so."""
+    with suppress(OSError, ValueError, StopIteration):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        line = next(line for line in lines if line.startswith("MemAvailable:"))
+        return min(memory_bytes(), 1024 * float(line.split()[1]))
+    return memory_bytes()
+
+
 def memory_bytes() -> float:
     """Of the machine, or what a container or this process (ulimit -v) may use of it."""
     sizes = [float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))]

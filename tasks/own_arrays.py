@@ -12,11 +12,12 @@ from typing import Any
 from data.base import hdf5, npy
 from data.base.reading import printable, reading
 from infra.errors import WrongInput
-from infra.runtime import memory_bytes
+from infra.runtime import free_memory_bytes
 from tasks.words import size_text
 
 Arrays = dict[str, Any]
 FIELD = "FILE"
+COPIES = 2  # what is read, and what a metric makes of it
 HDF5 = (".h5", ".hdf5")
 
 
@@ -44,13 +45,14 @@ def in_memory(path: Path, names: Sequence[str], accepted: str) -> Iterator[None]
     try:
         with reading(FIELD, path.name, accepted):
             size = _bytes(path, names)
-        if size > memory_bytes():
+        if COPIES * size > free_memory_bytes():
             raise MemoryError
         yield
     except MemoryError:
         found = f"{printable(path.name)}, whose arrays take {size_text(size)}"
-        memory = f"this machine's memory, {size_text(memory_bytes())}"
-        raise WrongInput(FIELD, found, f"arrays for which there is room in {memory}") from None
+        free = f"{size_text(free_memory_bytes())} of memory that are free"
+        room = f"arrays for which there is room {COPIES} times in the {free}"
+        raise WrongInput(FIELD, found, room) from None
 
 
 def read(path: Path, names: Sequence[str], needed: Sequence[str], accepted: str) -> Arrays:

@@ -112,7 +112,7 @@ def _strengths(rows: Rows) -> Rows:
                 "strength": strength,
                 "udr": value,
                 "models": len(strengths[strength]),
-                "best": len(medians) > 1 and value == best,
+                "best": value == best and min(medians.values()) < best,
             }
             for strength, value in sorted(medians.items())
         ]

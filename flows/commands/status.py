@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from flows.commands.failures import failures, failures_text, retry
 from flows.commands.text import duration, table
-from flows.progress import percent
+from flows.progress import percent, progress_bar
 from infra.drivers.liveness import DriverWatch, Life
 from infra.drivers.lock import BEAT_SECONDS
 from infra.errors import WrongInput
@@ -323,7 +323,6 @@ class _Screen:
 def _bars(status: Status, most: int) -> Table:
     """What is done of all, and of the cells that are neither untouched nor done."""
     from rich.box import SIMPLE
-    from rich.progress_bar import ProgressBar
     from rich.table import Table
 
     bars = Table(box=SIMPLE)
@@ -338,7 +337,7 @@ def _bars(status: Status, most: int) -> Table:
         bad = row["diverged"] + row["failed"]
         bars.add_row(
             row["cell"],
-            ProgressBar(total=row["steps"], completed=row["steps"] - row["steps_left"], width=30),
+            progress_bar(row["steps"] - row["steps_left"], row["steps"]),
             f"{row['trained']:,}/{row['models']:,}",
             f"{row['scored']:,}",
             f"{bad:,}" if bad else "",

@@ -229,10 +229,12 @@ def test_what_is_no_file_is_named_and_not_opened(tmp_path):
 def test_a_file_larger_than_memory_is_refused_before_it_is_read(ending, tmp_path, monkeypatch):
     path = tmp_path / f"own.{ending}"
     {"npz": as_npz, "h5": as_hdf5, "parquet": as_columns, "csv": as_csv}[ending](path)
-    monkeypatch.setattr(own_arrays, "memory_bytes", lambda: 300.0)
+    monkeypatch.setattr(own_arrays, "free_memory_bytes", lambda: 300.0)
     for reader in ("own_arrays.read", "own_columns.read"):
         monkeypatch.setattr(f"tasks.{reader}", lambda *_: pytest.fail("it was read"))
-    with pytest.raises(WrongInput, match=r"arrays take \d+ k?B; accepted: .* memory, 300 B"):
+    with pytest.raises(
+        WrongInput, match=r"arrays take \d+ k?B; accepted: .* room 2 times in the 300 B of memory"
+    ):
         read_codes(path)
 
 
