@@ -9,7 +9,7 @@ import threading
 import pytest
 from rich.console import Console
 
-from flows.progress import Progress, _bar, displayed
+from flows.progress import Progress, displayed, progress_bar
 
 
 def test_counts_from_many_threads_are_exact() -> None:
@@ -111,7 +111,7 @@ def test_a_finished_bar_differs_from_an_empty_one_in_16_colours() -> None:
     def colours(done: int) -> list[str]:
         file = io.StringIO()
         console = Console(file=file, force_terminal=True, color_system="standard", width=80)
-        console.print(_bar(done, 10))
+        console.print(progress_bar(done, 10))
         return re.findall(r"\x1b\[([\d;]+)m[━╸╺]+", file.getvalue())
 
     empty, (half, *_, rest), finished = colours(0), colours(5), colours(10)
