@@ -28,8 +28,12 @@ def as_if_measured(keys: list[str], renew: bool) -> Measured:
 
 
 def test_plan_counts_what_is_there_and_what_is_left(
-    spec: Path, undisturbed: Path, capsys: pytest.CaptureFixture[str]
+    spec: Path,
+    undisturbed: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("flows.estimate.measured_here", as_if_measured)
     arguments = ["plan", str(spec), "--set", "seeds=3", "--store", str(undisturbed), "--json"]
     assert main(arguments) == 0
     plan = json.loads(capsys.readouterr().out)

@@ -40,7 +40,7 @@ def test_each_study_says_how_far_it_is_and_when_its_report_was_written(folder: P
     assert "nobody works on it" in half.state
     assert half.report and half.report.timestamp() == 1.7e9
     assert fresh.state.startswith("0 of 6 models trained") and fresh.report is None
-    assert "what tolstoy run wrote" in broken.state
+    assert "as tolstoy run wrote it" in broken.state
 
 
 def test_the_page_links_to_reports_and_escapes_what_it_says(folder: Path) -> None:
