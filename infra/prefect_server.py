@@ -39,10 +39,7 @@ def prefect_api() -> Iterator[None]:
     Prefect's own temporary server ends too early at a Ctrl-C, which a terminal also sends to it,
     and does not end when this process is killed. Ours has its own session, and a guard ends it.
     """
-    from prefect.settings import get_current_settings
-
-    if url := get_current_settings().api.url:
-        must_answer(url)
+    if configured_server():
         yield
         return
     with ExitStack() as guard:
@@ -53,6 +50,15 @@ def prefect_api() -> Iterator[None]:
         finally:
             drain_prefect()
             server.stop()
+
+
+def configured_server() -> str | None:
+    """The address of the server that the user configured, if any; raise if it does not answer."""
+    from prefect.settings import get_current_settings
+
+    if url := get_current_settings().api.url:
+        must_answer(url)
+    return url
 
 
 def must_answer(url: str) -> None:

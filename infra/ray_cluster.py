@@ -2,6 +2,10 @@
 
 It is asked here before Ray's own client is: that one tries for 40 seconds, prints warnings, and
 ends this process where a token is missing.
+
+Ray's public functions cannot ask without its client. `ray.core.generated` and `ray._private` are
+private parts of the Ray version that pyproject.toml pins. Look at them again with every update of
+Ray.
 """
 
 from __future__ import annotations

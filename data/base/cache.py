@@ -124,8 +124,8 @@ def remove_unused(path: Path, others: Iterable[Path] = ()) -> bool:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             for each in (*others, path):
                 each.unlink(missing_ok=True)
-    except FileNotFoundError:
-        pass  # another process has removed it
+    except FileNotFoundError:  # another process has removed it
+        return True
     except OSError:
         return False
     return True

@@ -17,6 +17,7 @@ from flows.commands.report import median_rows, medians, renewed_report
 from flows.commands.text import fitting, preparing, say, table
 from flows.open_study import OpenStudy, open_study
 from infra.errors import RUN_AGAIN, WrongInput
+from infra.prefect_server import configured_server, no_answer, prefect_api
 from infra.ray_cluster import cluster_machines
 from infra.runtime import cores
 from infra.store import Store
@@ -24,6 +25,7 @@ from infra.workers import Stopped
 from tasks.report.published import SIX
 from tasks.study.model import DIVERGED, FAILED, TRAINED
 from tasks.study.spec import Study
+from tasks.study.stored import STUDY_FILE
 from tasks.study.survey import CellState, survey, totals
 from tasks.words import plural
 
@@ -50,7 +52,10 @@ def run_study(
         cluster_machines(ray)
     else:
         _check_cores(study, workers or cores())
-    opening = open_study(study, Store(uri), retry or set(), join, preparing)
+    store = Store(uri)
+    if retry or not store.exists(STUDY_FILE):  # before the store is changed
+        configured_server()
+    opening = open_study(study, store, retry or set(), join, preparing)
     with _sigterm_as_ctrl_c(), opening as opened:
         study, store, states = opened.study, opened.store, opened.states
         say_what_was_read(study)
@@ -119,7 +124,6 @@ def _run_flow(opened: OpenStudy, workers: int | None, ray: str | None) -> RunRes
     from prefect.settings import get_current_settings
 
     from flows.study import RunResult, study_flow
-    from infra.prefect_server import no_answer, prefect_api
 
     result = RunResult()
     with prefect_api():

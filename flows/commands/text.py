@@ -84,10 +84,10 @@ def bar(name: str) -> Iterator[Callable[[str, float], None]]:
         from rich.console import Console
         from rich.progress import Progress
 
-        # what is printed meanwhile goes above the bar, if it goes to the terminal at all
-        above = sys.stdout.isatty()
+        # rich prints the standard output above the bar; in a file or a pipe it must stay as it is
+        to_terminal = sys.stdout.isatty()
         console = Console(stderr=True)
-        with Progress(console=console, transient=True, redirect_stdout=above) as progress:
+        with Progress(console=console, transient=True, redirect_stdout=to_terminal) as progress:
             task = progress.add_task(name, total=1.0)
 
             def move(what: str, fraction: float) -> None:

@@ -24,8 +24,12 @@ from infra.errors import RUN_AGAIN, WrongInput
 from infra.runtime import cores
 from infra.store import Store
 from infra.workers import Stopped
+from tasks.model_row import write_row
+from tasks.study.model import FAILED
+from tasks.study.reading import read_study
 from tasks.study.spec import Study
-from tests.flows.trained import made_up
+from tests.flows.conftest import contents
+from tests.flows.trained import compared, made_up, models_of, train
 from tests.infra.ray_head import ray_head
 
 Flow = Callable[..., None]
@@ -37,7 +41,7 @@ def with_flow(monkeypatch: pytest.MonkeyPatch) -> Callable[[Flow], None]:
 
     def use(flow: Flow) -> None:
         monkeypatch.setattr("flows.study.study_flow", flow)
-        monkeypatch.setattr("infra.prefect_server.prefect_api", nullcontext)
+        monkeypatch.setattr("flows.commands.run.prefect_api", nullcontext)
 
     return use
 
@@ -128,6 +132,39 @@ def test_a_prefect_that_does_not_answer_earlier_is_an_error_in_one_line(
     study, store = made_up(tmp_path / "store")
     with pytest.raises(WrongInput, match=r"PREFECT_API_URL: found http://.* \(nobody\); accepted"):
         run.run_study(study, store.uri)
+
+
+@pytest.mark.parametrize("url", ["garbage", "http://127.0.0.1:1/api"])
+def test_a_prefect_server_that_is_wrong_is_found_before_anything_is_written(
+    url: str, tmp_path: Path, spec: Path
+) -> None:
+    store = tmp_path / "store"
+    refused = pytest.raises(WrongInput, match=f"PREFECT_API_URL: found {url} ")
+    with temporary_settings({PREFECT_API_URL: url}), refused:
+        run.run_study(read_study(str(spec), ()), str(store))
+    assert not store.exists()
+
+
+def test_failed_models_stay_in_the_store_if_the_prefect_server_is_wrong(tmp_path: Path) -> None:
+    study, store = made_up(tmp_path / "store")
+    model = models_of(study)[0]
+    write_row(model, store, FAILED, "no memory")
+    before = contents(store.uri)
+    with temporary_settings({PREFECT_API_URL: "garbage"}), pytest.raises(WrongInput):
+        run.run_study(study, store.uri, retry={FAILED})
+    assert contents(store.uri) == before
+
+
+def test_a_study_that_is_done_needs_no_prefect_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study, store = made_up(tmp_path / "store")
+    train(store, models_of(study))
+    compared(study, store)
+    monkeypatch.setattr("flows.commands.run.renewed_report", lambda *_: "the report")
+    with temporary_settings({PREFECT_API_URL: "garbage"}):
+        assert run.run_study(study, store.uri) == 0
+    assert "nothing to train" in capsys.readouterr().err
 
 
 def test_rows_that_were_lost_during_a_run_are_counted_and_it_exits_with_1(
