@@ -22,9 +22,9 @@ from infra.runtime import WORKER
 from infra.tables import PROTOCOL
 from tasks.study.measured import Measured
 
-START_UP = "start-up"  # seconds of a run besides its models; 0 where no run can start
+START_UP = "start-up"  # the key of `start_up_seconds`
 START_UP_LIMIT = 300.0
-PREFECT_SERVER = "PREFECT_API_URL"  # where no run is to be seen that only measures
+PREFECT_SERVER = "PREFECT_API_URL"  # not passed on: a run that only measures is not shown there
 
 
 def measured_here(keys: Sequence[str], renew: bool = False) -> Measured:
@@ -38,8 +38,8 @@ def measured_here(keys: Sequence[str], renew: bool = False) -> Measured:
         say("measuring this machine, which takes about half a minute ...")
         if START_UP in missing:
             missing.remove(START_UP)
-            known[START_UP] = {"seconds": _start_up(), "when": time.time()}
-        known |= _measure(missing)
+            known[START_UP] = {"seconds": start_up_seconds(), "when": time.time()}
+        known |= measure(missing)
         with suppress(OSError):  # if it cannot be kept, the next plan measures again
             path.parent.mkdir(parents=True, exist_ok=True)
             with written_whole(path) as partial:
@@ -47,7 +47,7 @@ def measured_here(keys: Sequence[str], renew: bool = False) -> Measured:
     return {key: known[key] for key in wanted}
 
 
-def _measure(keys: Sequence[str]) -> Measured:
+def measure(keys: Sequence[str]) -> Measured:
     """In a process alone, with the settings of a worker."""
     command = [sys.executable, "-m", "tasks.calibrate", *keys]
     environment = {**os.environ, **WORKER}
@@ -59,7 +59,8 @@ def _measure(keys: Sequence[str]) -> Measured:
     return result
 
 
-def _start_up() -> float:
+def start_up_seconds() -> float:
+    """How long a run takes besides its models; 0 where no run can start."""
     began = time.monotonic()
     command = [sys.executable, "-m", "flows.start_up"]
     environment = {name: value for name, value in os.environ.items() if name != PREFECT_SERVER}

@@ -88,7 +88,7 @@ class Progress:
             self.cells_done += 1
 
     def fraction(self, stage: str) -> float:
-        """Of training: of its steps."""
+        """How much of a stage is done, from 0 to 1; of training: of its steps."""
         if stage == "train" and self.steps and self.done[stage] < self.todo[stage]:
             return self.steps_done / self.steps
         return self.done[stage] / max(1, self.todo[stage])
@@ -121,7 +121,7 @@ class Progress:
         if self.cells:
             parts.append(f"cells {self.cells_done}/{self.cells}")
         if pace := self.per_minute("train"):
-            parts.append(f"{pace_text(pace, 'models ')}")
+            parts.append(pace_text(pace, "models "))
         known: set[float] = set()
         for stage in STAGES:
             if (left := self.minutes_left(stage)) and left not in known:
@@ -140,14 +140,14 @@ class Progress:
 
 
 def pace_text(per_minute: float, what: str = "") -> str:
-    """So that slow things have a number, too."""
+    """Per hour where less than one is done in a minute."""
     if per_minute < 1:
         return f"{60 * per_minute:.1f} {what}per hour"
     return f"{per_minute:.1f} {what}per minute"
 
 
 def percent(fraction: float) -> str:
-    """Rounded down: 100% is all."""
+    """Rounded down, so that 100% means that nothing is left."""
     return f"{math.floor(100 * fraction)}%"
 
 

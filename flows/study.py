@@ -102,18 +102,19 @@ def run_stages(run: StudyRun, workers: Workers) -> None:
         try:
             run.check(workers)
             run.open(workers)
-            _wait(_submitted(run, workers))
+            wait_for_stages(_submitted(run, workers))
         except BaseException:  # Ctrl-C above all: the threads that wait for workers end at once
             workers.stop()
             _silence()
             raise
 
 
-def _wait(futures: Sequence[Any]) -> None:
+def wait_for_stages(futures: Sequence[Any]) -> None:
+    """Raise what a stage raised; `Stopped` if it was stopped."""
     for future in futures:
         try:
             future.result()
-        except CancelledRun:  # the stage was stopped
+        except CancelledRun:
             raise Stopped from None
 
 

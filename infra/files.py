@@ -87,7 +87,7 @@ class Files:
 
     @property
     def name(self) -> str:
-        """Of the last folder."""
+        """The name of the last folder."""
         return str(self.root).rstrip("/").rpartition("/")[2]
 
     def path(self, *names: str) -> str:

@@ -6,6 +6,9 @@ its Host.
 
 Any page may also send a plain form to another server without being asked first, and open a
 WebSocket there. The browser then names the page as the Origin.
+
+Starlette's TrustedHostMiddleware does less: it has no rule for all addresses in numbers, and does
+not read the Origin.
 """
 
 from __future__ import annotations
@@ -34,7 +37,7 @@ def is_allowed(host: str, names: Collection[str]) -> bool:
 
 
 def refusal(host: str) -> str:
-    """What a request reads that is not answered."""
+    """The text of the answer to a request that is refused."""
     return (
         f"{host[:100]!r} is no name of this server. "
         "tolstoy serve --allow-host NAME adds one (docs/dashboard.md, Safety).\n"
@@ -50,7 +53,7 @@ def _is_address(name: str) -> bool:
 
 
 class OnlyAllowedHosts:
-    """An ASGI application that passes on what is sent to an allowed name, and by no other page."""
+    """An ASGI application that refuses a request with another name, or from another page."""
 
     def __init__(self, app: Any, names: Collection[str]) -> None:
         self.app, self.names = app, names

@@ -49,8 +49,8 @@ def writing_new(path: Path, option: str, endings: Sequence[str]) -> Iterator[Pat
 
 
 @contextmanager
-def writing_again(path: Path, option: str, _: Sequence[str] = ()) -> Iterator[Path]:
-    """The same for a file that this command has made: it is replaced."""
+def writing_again(path: Path, option: str) -> Iterator[Path]:
+    """Like `writing_new`, but replaces a file that this command has made."""
     try:
         with written_whole(path) as partial:
             yield partial

@@ -92,7 +92,7 @@ def check_workers(count: int | None) -> None:
 
 
 def free_memory_bytes() -> float:
-    """What of that memory other processes leave, where the system says so."""
+    """What other processes leave of `memory_bytes`, where the system says so."""
     with suppress(OSError, ValueError, StopIteration):
         lines = Path("/proc/meminfo").read_text().splitlines()
         line = next(line for line in lines if line.startswith("MemAvailable:"))

@@ -116,6 +116,6 @@ def _write(target: Path, rows: Rows, first: bool) -> None:
         if name == "factor":
             values = [None if value is None else str(value) for value in values]
         columns[name] = pa.array(values, kinds.get(name, pa.string()))
-    writing = writing_new if first else writing_again
-    with writing(target, "--out", TABLES) as partial:
+    writing = writing_new(target, "--out", TABLES) if first else writing_again(target, "--out")
+    with writing as partial:
         pq.write_table(pa.table(columns), partial)

@@ -69,8 +69,8 @@ def test_only_what_is_not_known_is_measured(
         asked.append("start")
         return 7.0
 
-    monkeypatch.setattr(calibration, "_measure", measuring)
-    monkeypatch.setattr(calibration, "_start_up", starting)
+    monkeypatch.setattr(calibration, "measure", measuring)
+    monkeypatch.setattr(calibration, "start_up_seconds", starting)
     assert calibration.measured_here(["a"])["start-up"]["seconds"] == 7.0
     assert calibration.measured_here(["a", "b"])["b"]["step"] == 3.0
     assert calibration.measured_here(["b", "a"])["a"]["step"] == 2.0
@@ -83,4 +83,4 @@ def test_only_what_is_not_known_is_measured(
 
 def test_a_measurement_that_fails_is_one_line() -> None:
     with pytest.raises(WrongInput, match=r"plan: found TypeError: _step.* missing"):
-        calibration._measure(['step {"method": "no such method"}'])
+        calibration.measure(['step {"method": "no such method"}'])

@@ -61,7 +61,7 @@ def test_a_stage_that_was_stopped_is_cancelled_and_the_run_stops() -> None:
 
     assert flows.study.score.fn(StudyRun(), "a cell").name == "Cancelled"
     with pytest.raises(Stopped):
-        flows.study._wait([Future()])
+        flows.study.wait_for_stages([Future()])
 
 
 def test_a_run_has_the_name_of_its_store(tmp_path: Path) -> None:
