@@ -6,24 +6,8 @@ import pandas as pd
 
 from infra.store import Store
 from metrics import HEADLINE
-from tasks.report.frames import DATA_SET, Frames, read_frames
+from tasks.report.frames import Frames, read_frames
 from tasks.study.spec import Study
-
-FIRST = [
-    "model_id",
-    *DATA_SET,
-    "method",
-    "strength",
-    "seed",
-    "status",
-    "reason",
-    "steps",
-    "seconds",
-    "device",
-    "reconstruction",
-    "kl",
-    "elbo",
-]
 
 
 def wide_table(store: Store, study: Study) -> pd.DataFrame:
@@ -33,7 +17,7 @@ def wide_table(store: Store, study: Study) -> pd.DataFrame:
     `udr.similarity.pool`. Numbers per factor stay in the table `scores`.
     """
     frames = read_frames(store, study)
-    wide = frames.models[FIRST].set_index("model_id", drop=False)
+    wide = frames.models.set_index("model_id", drop=False)
     ranks = frames.ranks
     if len(ranks):
         names = "udr." + ranks["similarity"] + "." + ranks["pool"]

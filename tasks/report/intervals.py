@@ -101,6 +101,12 @@ def of_rank_correlation(rho: float | None, n: int) -> Interval | None:
     return Interval(math.tanh(math.atanh(rho) - half), math.tanh(math.atanh(rho) + half))
 
 
+def rho_text(rho: float, n: int) -> str:
+    """`ρ = 0.94 (0.80 to 0.98)`."""
+    interval = of_rank_correlation(rho, n)
+    return f"ρ = {number(rho, 2)}" + (f" ({interval.text()})" if interval else "")
+
+
 def stream(*names: object) -> np.random.Generator:
     """Draws that are the same each time the page is made."""
     return np.random.default_rng(list(" ".join(map(str, names)).encode()))

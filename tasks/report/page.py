@@ -1,7 +1,7 @@
 """The report of a study: read the tables, answer the questions, write a folder of pages.
 
-index.html holds the findings and nothing outside itself, so that it can be sent alone. The other
-pages need the files beside them: a page per question, a page per cell, and a table of all models.
+index.html holds the findings and needs no other file, so that it can be sent alone. The other pages
+need the files around them: a page per question, a page per cell, and a table of all models.
 """
 
 from __future__ import annotations

@@ -11,14 +11,11 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from tasks.report import intervals
-from tasks.report.figures.axes import limits
-from tasks.report.figures.scatter import scatter_plot
 from tasks.report.frames import DATA_SET
 from tasks.report.labels import method_legend
 from tasks.report.matrices import correlation_table
 from tasks.report.questions import (
     Answer,
-    Figure,
     FigureGroup,
     Figures,
     Question,
@@ -27,7 +24,8 @@ from tasks.report.questions import (
     missing,
 )
 from tasks.report.results import Column, Results
-from tasks.report.spearman import ENOUGH, correlation_matrix, spearman
+from tasks.report.score_scatter import score_scatter
+from tasks.report.spearman import ENOUGH, correlation_matrix
 from tasks.words import data_name, number, plural
 
 QUESTION = Question(
@@ -84,13 +82,11 @@ def _finding(
         few = f"{metric.title}: no two data sets share {ENOUGH} methods and strengths."
         return Sentence(few, "missing")
     best = max(known, key=lambda pair: rho[pair])
-    interval = intervals.of_rank_correlation(float(rho[best]), int(n[best]))
-    text = Markup("<b>{}</b>: {} and {} agree most, ρ = {}{}").format(
+    text = Markup("<b>{}</b>: {} and {} agree most, {}").format(
         metric.title,
         titles[best[0]],
         titles[best[1]],
-        number(float(rho[best]), 2),
-        f" ({interval.text()})" if interval else "",
+        intervals.rho_text(float(rho[best]), int(n[best])),
     )
     if len(known) > 1:
         mean = float(np.mean([rho[pair] for pair in known]))
@@ -103,26 +99,24 @@ def _scatters(results: Results) -> tuple[FigureGroup, ...]:
     collected = []
     for metric in results.metrics:
         medians = cell_medians(results.models, metric)
+        columns = [Column(f"{metric.name} on {' '.join(k)}", _title(*k)) for k in medians.columns]
+        medians = medians.set_axis([column.id for column in columns], axis=1)
         figures = []
-        for key in medians.columns[1:]:
-            first = medians.columns[0]
-            both = medians[[first, key]].dropna().reset_index()
-            both.columns = pd.Index(["method", "strength", "first", "other"])
-            if both.empty:
-                continue
-            agreement = str(spearman(both["first"], both["other"]))
-            title = f"{_title(*key)} against {_title(*first)}"
-            drawing = scatter_plot(
-                models=both,
-                across="first",
-                up="other",
-                scales=(limits(both["first"]), limits(both["other"])),
-                across_title=_title(*first),
-                styles=results.styles,
-                name=f"across {metric.id} {key}",
-            )
-            about = f"Medians of {metric.title}, {title}: {agreement}."
-            figures.append(Figure(title, about, drawing, both, agreement))
+        for other in columns[1:]:
+            first = columns[0]
+            both = medians[[first.id, other.id]].dropna().reset_index()
+            if len(both):
+                figures.append(
+                    score_scatter(
+                        both,
+                        first,
+                        other,
+                        f"{other.title} against {first.title}",
+                        f"by the medians of {metric.title}",
+                        results.styles,
+                        f"across {metric.id} {other.id}",
+                    )
+                )
         if figures:
             collected.append(FigureGroup(metric.title, tuple(figures)))
     return tuple(collected)

@@ -10,15 +10,12 @@ import pandas as pd
 from markupsafe import Markup
 
 from tasks.report import intervals
-from tasks.report.figures.axes import limits
-from tasks.report.figures.scatter import scatter_plot
-from tasks.report.frames import CELL, DATA_SET, groups
+from tasks.report.frames import DATA_SET, groups
 from tasks.report.labels import data_label, method_legend
 from tasks.report.matrices import correlation_table
 from tasks.report.published import SIX
 from tasks.report.questions import (
     Answer,
-    Figure,
     FigureGroup,
     Figures,
     Question,
@@ -27,7 +24,8 @@ from tasks.report.questions import (
     missing,
 )
 from tasks.report.results import Column, Results, signed_so_more_is_better
-from tasks.report.spearman import ENOUGH, correlation_matrix, spearman
+from tasks.report.score_scatter import score_scatter
+from tasks.report.spearman import ENOUGH, correlation_matrix
 from tasks.words import data_name, number
 
 QUESTION = Question(
@@ -69,28 +67,20 @@ def _of_data_set(
         few = f"{data_name(data)}: no two scores have {ENOUGH} models with different values."
         return Sentence(few, "missing"), table
     ordered = sorted(known, key=lambda pair: -rho[pair])
+
+    def pair_text(pair: tuple[int, int], how: str) -> str:
+        both = f"{titles[pair[0]]} and {titles[pair[1]]} {how}"
+        return f"{both}, {intervals.rho_text(float(rho[pair]), int(n[pair]))}"
+
     text = Markup("<b>{}</b>: the mean over {} is {}; {}").format(
         data_name(data),
         "one pair of scores" if len(known) == 1 else f"all {len(known)} pairs of scores",
         number(float(np.mean([rho[pair] for pair in known])), 2),
-        _pair_text(titles, rho, n, ordered[0], "agree most"),
+        pair_text(ordered[0], "agree most"),
     )
     if len(ordered) > 1:
-        text += Markup("; {}").format(_pair_text(titles, rho, n, ordered[-1], "agree least"))
+        text += Markup("; {}").format(pair_text(ordered[-1], "agree least"))
     return Sentence(text + ".", "finding"), table
-
-
-def _pair_text(
-    titles: Sequence[str],
-    rho: np.ndarray,
-    n: np.ndarray,
-    pair: tuple[int, int],
-    how: str,
-) -> str:
-    value = float(rho[pair])
-    interval = intervals.of_rank_correlation(value, int(n[pair]))
-    text = f"{titles[pair[0]]} and {titles[pair[1]]} {how}, ρ = {number(value, 2)}"
-    return text + (f" ({interval.text()})" if interval else "")
 
 
 def _scatters(results: Results) -> tuple[FigureGroup, ...]:
@@ -99,20 +89,17 @@ def _scatters(results: Results) -> tuple[FigureGroup, ...]:
     for (data, source), rows in groups(results.models, DATA_SET):
         figures = []
         for one, other in combinations([m for m in six if rows[m.id].notna().any()], 2):
-            agreement = str(spearman(rows[one.id], rows[other.id]))
-            drawing = scatter_plot(
-                models=rows,
-                across=one.id,
-                up=other.id,
-                scales=(limits(rows[one.id]), limits(rows[other.id])),
-                across_title=one.title,
-                styles=results.styles,
-                name=f"pair {data} {source} {one.id} {other.id}",
+            figures.append(
+                score_scatter(
+                    rows,
+                    one,
+                    other,
+                    f"{other.title} against {one.title}",
+                    f"on {data_name(data)}",
+                    results.styles,
+                    f"pair {data} {source} {one.id} {other.id}",
+                )
             )
-            title = f"{other.title} against {one.title}"
-            about = f"{title} on {data_name(data)}: {agreement}."
-            shown = rows[["model_id", *CELL, "seed", one.id, other.id]]
-            figures.append(Figure(title, about, drawing, shown, agreement))
         if figures:
             return (FigureGroup(data_label(data, source), tuple(figures)),)
     return ()

@@ -109,14 +109,11 @@ def _finding(
     if not np.isfinite(rho).any():
         return Sentence(f"{data_name(data)}: too few models for a rank correlation.", "missing")
     row, column = divmod(int(np.nanargmax(rho)), rho.shape[1])
-    best = float(rho[row, column])
-    interval = intervals.of_rank_correlation(best, int(n[row, column]))
-    text = Markup("<b>{}</b>: {} agrees most with a task, with {}: ρ = {}{}").format(
+    text = Markup("<b>{}</b>: {} agrees most with a task, with {}: {}").format(
         data_name(data),
         metrics[row].title,
         columns[column].title,
-        number(best, 2),
-        f" ({interval.text()})" if interval else "",
+        intervals.rho_text(float(rho[row, column]), int(n[row, column])),
     )
     accuracies = [place for place, c in enumerate(columns) if c.part.startswith("accuracy")]
     of_accuracies = rho[:, accuracies]

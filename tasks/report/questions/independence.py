@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 import pandas as pd
@@ -86,7 +87,10 @@ def answer(results: Results) -> Answer:
             "“unsupervised” measures both."
         )
     rows = trends(models)
-    findings = [_finding(data, part) for data, part in _by_data_set(rows)]
+    findings = [
+        _finding(data, list(part))
+        for (data, _), part in groupby(rows, key=lambda row: (row.data, row.source))
+    ]
     legend = method_legend(results.styles)
     return Answer(
         (
@@ -116,11 +120,6 @@ def trends(models: pd.DataFrame) -> list[SweepRow]:
                 )
             )
     return rows
-
-
-def _by_data_set(rows: Sequence[SweepRow]) -> list[tuple[str, list[SweepRow]]]:
-    sets = dict.fromkeys((row.data, row.source) for row in rows)
-    return [(data, [r for r in rows if (r.data, r.source) == (data, s)]) for data, s in sets]
 
 
 def _finding(data: str, rows: Sequence[SweepRow]) -> Sentence:

@@ -9,13 +9,12 @@ import pandas as pd
 from markupsafe import Markup
 
 from tasks.report.figures.axes import limits
-from tasks.report.figures.scatter import CROWD, scatter_plot
-from tasks.report.frames import CELL, DATA_SET, groups
+from tasks.report.figures.scatter import CROWD
+from tasks.report.frames import DATA_SET, groups
 from tasks.report.labels import data_label, method_label, method_legend
 from tasks.report.questions import (
     Answer,
     Cell,
-    Figure,
     FigureGroup,
     Figures,
     Heading,
@@ -26,6 +25,7 @@ from tasks.report.questions import (
     missing,
 )
 from tasks.report.results import Column, Results, signed_so_more_is_better
+from tasks.report.score_scatter import score_scatter
 from tasks.report.spearman import ENOUGH, Agreement, spearman
 from tasks.words import MISSING, data_name, number
 
@@ -87,19 +87,19 @@ def scatters(results: Results, udr: Column) -> tuple[FigureGroup, ...]:
         for metric in results.metrics:
             if not (rows[metric.id].notna() & rows[udr.id].notna()).any():
                 continue
-            agreement = str(spearman(rows[udr.id], rows[metric.id]))
-            drawing = scatter_plot(
-                models=rows,
-                across=udr.id,
-                up=metric.id,
-                scales=(scales[udr.id], scales[metric.id]),
-                across_title="UDR",
-                styles=results.styles,
-                name=f"scatter {data} {source} {metric.id}",
+            figures.append(
+                score_scatter(
+                    rows,
+                    udr,
+                    metric,
+                    metric.title,
+                    f"on {data_name(data)}",
+                    results.styles,
+                    f"scatter {data} {source} {metric.id}",
+                    (scales[udr.id], scales[metric.id]),
+                    across_title="UDR",
+                )
             )
-            about = f"{metric.title} against {udr.title} on {data_name(data)}: {agreement}."
-            shown = rows[["model_id", *CELL, "seed", udr.id, metric.id]]
-            figures.append(Figure(metric.title, about, drawing, shown, agreement))
         if figures:
             collected.append(FigureGroup(data_label(data, source), tuple(figures)))
     return tuple(collected)

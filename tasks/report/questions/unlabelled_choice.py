@@ -65,15 +65,12 @@ def _of_data_set(
     if not np.isfinite(rho).any():
         return [table]
     row, column = divmod(int(np.nanargmax(np.abs(rho))), rho.shape[1])
-    strongest = float(rho[row, column])
-    interval = intervals.of_rank_correlation(strongest, int(n[row, column]))
     of_row = pd.DataFrame(np.abs(rho)).mean(axis=1)  # of what there is
-    text = Markup("<b>{}</b>: the strongest relation is that of {} with {}, ρ = {}{}").format(
+    text = Markup("<b>{}</b>: the strongest relation is that of {} with {}, {}").format(
         data_name(data),
         titles[row],
         scored[column].title,
-        number(strongest, 2),
-        f" ({interval.text()})" if interval else "",
+        intervals.rho_text(float(rho[row, column]), int(n[row, column])),
     )
     if len(scored) > 1:
         best = int(np.nanargmax(of_row))

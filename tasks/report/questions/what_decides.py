@@ -2,7 +2,7 @@
 
 Locatello et al. 2019, section 5.3. The variance of a score over all models of a data set has three
 parts: between methods, between the strengths of a method, and between seeds. The first two are
-estimated without the part that seeds put into means of few models, so that they are comparable
+estimated without what chance adds to means of few seeds, so that they are comparable
 between studies of few and of many seeds; the plain R² of the paper is in variance_explained.py.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 import pandas as pd
@@ -48,8 +49,9 @@ QUESTION = Question(
 )
 ABOUT = (
     "The variance of a score over all models of a data set, in three parts: between methods, "
-    "between the strengths of a method, and between seeds. What seeds put into means of few models "
-    "is taken off the first two. Intervals of 95% are from seeds drawn anew within each cell."
+    "between the strengths of a method, and between seeds. Means of few seeds differ by chance, "
+    "too: that is taken off the first two. For intervals of 95%, seeds are drawn anew within each "
+    "cell."
 )
 
 
@@ -75,7 +77,10 @@ def answer(results: Results) -> Answer:
             "Nothing to divide: a data set needs two methods or strengths, and two scored models "
             "of a cell."
         )
-    findings = [finding(data, part) for data, part in _by_data_set(rows)]
+    findings = [
+        finding(data, list(part))
+        for (data, _), part in groupby(rows, key=lambda row: (row.data, row.source))
+    ]
     legend = method_legend(results.styles)
     return Answer(
         (
@@ -158,11 +163,6 @@ def _intervals(
     moved = shares(drawn, of_method) - shares(table[None], of_method, correct=False)[0]
     low, high = np.clip(estimates + np.quantile(moved, intervals.LEVEL, axis=0), 0.0, 1.0)
     return Interval(float(low[0]), float(high[0])), Interval(float(low[1]), float(high[1]))
-
-
-def _by_data_set(rows: Sequence[Shares]) -> list[tuple[str, list[Shares]]]:
-    sets = dict.fromkeys((row.data, row.source) for row in rows)
-    return [(data, [r for r in rows if (r.data, r.source) == (data, s)]) for data, s in sets]
 
 
 def finding(data: str, rows: Sequence[Shares]) -> Sentence:

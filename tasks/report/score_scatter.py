@@ -1,0 +1,39 @@
+"""A figure of one score against another, with their rank correlation below its title."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from tasks.report.figures.axes import Limits, limits
+from tasks.report.figures.scatter import scatter_plot
+from tasks.report.labels import Styles
+from tasks.report.questions import Figure
+from tasks.report.results import Column
+from tasks.report.spearman import spearman
+
+
+def score_scatter(
+    rows: pd.DataFrame,
+    across: Column,
+    up: Column,
+    title: str,
+    where: str,
+    styles: Styles,
+    name: str,
+    scales: tuple[Limits, Limits] | None = None,
+    across_title: str = "",
+) -> Figure:
+    """`where` says in words which models these are; without `scales` they fit the rows."""
+    agreement = str(spearman(rows[across.id], rows[up.id]))
+    drawing = scatter_plot(
+        models=rows,
+        across=across.id,
+        up=up.id,
+        scales=scales or (limits(rows[across.id]), limits(rows[up.id])),
+        across_title=across_title or across.title,
+        styles=styles,
+        name=name,
+    )
+    keys = [c for c in ("model_id", "data", "source", "method", "strength", "seed") if c in rows]
+    about = f"{up.title} against {across.title} {where}: {agreement}."
+    return Figure(title, about, drawing, rows[[*keys, across.id, up.id]], agreement)
