@@ -123,6 +123,23 @@ def test_the_numbers_of_a_figure_are_its_own(store: Store) -> None:
         assert len(pd.read_parquet(folder / f"{name}.parquet")) == len(data)
 
 
+def test_every_figure_of_a_page_has_its_own_numbers(store: Store) -> None:
+    html = (Path(store.root) / "report/questions/distributions.html").read_text("utf-8")
+    names = re.findall(r'href="../(figures/[^"]*)\.csv"', html)
+    assert len(names) == len(set(names)) == html.count("<figure>") == 8
+    last = {pd.read_csv(Path(store.root) / "report" / f"{name}.csv").columns[-1] for name in names}
+    assert last == {"metric mig", "metric factor_vae", "udr lasso method", "udr lasso cell"}
+
+
+def test_the_page_of_a_cell_lists_its_best_models_first(store: Store) -> None:
+    ranks = table(store, "ranks")
+    ranks = ranks[(ranks.pool == "method") & (ranks.data == "dsprites")]
+    of_cell = ranks[(ranks.method == "beta_vae") & (ranks.strength == 1.0)]
+    page = Path(store.root) / "report/cells/dsprites-beta_vae-1-redrawn.html"
+    ids = re.findall(r'<code id="([0-9a-f]{16})">', page.read_text("utf-8"))
+    assert ids == of_cell.sort_values("udr", ascending=False)["model_id"].tolist()
+
+
 def test_the_first_page_needs_no_other_file_to_be_read(store: Store) -> None:
     page = Page.alone(Path(store.root) / "report" / "index.html")
     assert not {"link", "img", "script"} & set(page.tags)

@@ -9,7 +9,8 @@ from tests.tasks.report.conftest import Grid, MakeStore, blank_column
 
 
 def test_hours_are_summed_per_method_and_metric(make_store: MakeStore) -> None:
-    grid = Grid(seeds=4, steps=36_000, pictures=False, curves=False)
+    methods = {"beta_vae": (1.0, 4.0, 8.0), "factor_vae": (10.0,)}
+    grid = Grid(methods=methods, seeds=4, steps=36_000, pictures=False, curves=False)
     store = make_store(grid)
     per_model = 0.07 * grid.steps
     _, finding, training, metrics, slowest = answer(read_results(store, grid.study())).content
@@ -18,8 +19,8 @@ def test_hours_are_summed_per_method_and_metric(make_store: MakeStore) -> None:
         "the metrics 64 seconds, of which FactorVAE score 50%."
     )
     assert [[cell.value for cell in row.cells[1:]] for row in training.rows] == [
-        [8 * per_model] * 2,
-        [8 * per_model] * 2,
+        [12 * per_model] * 2,
+        [4 * per_model] * 2,
     ]
     assert [[cell.value for cell in row.cells[1:]] for row in metrics.rows] == [[32, 1], [32, 1]]
     assert len(slowest.rows) == 5 and "../cells/" in slowest.rows[0].cells[0].text
