@@ -280,7 +280,7 @@ def references(
     uses += [(SIMILARITIES[s].paper, f"UDR ({SIMILARITIES[s].title})") for s in similarities]
     cited_for: dict[str, list[str]] = {}
     for key, what in uses:
-        if key in PAPERS:  # your own method or metric may have no paper, or one of its own
+        if key in PAPERS:  # a method or metric of your own may name none of them
             cited_for.setdefault(key, []).append(what)
     return [
         Reference(key, PAPERS[key].text, PAPERS[key].url, tuple(dict.fromkeys(what)))

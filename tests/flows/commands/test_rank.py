@@ -1,4 +1,4 @@
-"""`tolstoy rank`: a study's models, also while it runs, and anyone's from a file."""
+"""`tolstoy rank STORE`: a study's models, also while it runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import h5py
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -78,9 +77,6 @@ def strength(result: Codes) -> float:
 
 def times(store: Store) -> dict[str, list[tuple[str, int]]]:
     return {table: store.listing("tables", table) for table in store.names("tables")}
-
-
-# a store --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("pool", ["cell", "method", "data"])
@@ -362,176 +358,6 @@ def test_a_store_is_ranked_through_ray(undisturbed: Path, tmp_path: Path) -> Non
     assert len(json.loads(done.stdout)["data"][0]["models"]) == 6
     parts = [key for key in Store(store).parts("pairs") if key.startswith("spearman~")]
     assert len(parts) == 6
-
-
-# a file ---------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def arrays() -> dict[str, Codes]:
-    """Five models of three signals: permuted, noisy, mixed, one of them collapsed."""
-    draws = np.random.default_rng(3)
-    signals = draws.normal(size=(70, 3))
-    codes = np.empty((5, 70, 4))
-    for model in range(5):
-        codes[model] = 0.1 * draws.normal(size=(70, 4))
-        mixing = np.eye(3) if model < 3 else draws.normal(size=(3, 3))
-        codes[model][:, draws.permutation(4)[:3]] += signals @ mixing
-    kl = np.where(codes.std(axis=1) > 0.5, 1.0, 0.01)  # at the threshold is not above it
-    kl[4] = 0.0
-    return {"codes": codes, "kl": kl}
-
-
-@pytest.mark.parametrize("similarity", ["lasso", "spearman"])
-@pytest.mark.parametrize("ending", ["npz", "h5"])
-def test_a_file_is_ranked_as_by_hand(
-    similarity: str,
-    ending: str,
-    arrays: dict[str, Codes],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    file = tmp_path / f"own.{ending}"
-    if ending == "npz":
-        np.savez(file, **arrays)
-    else:
-        with h5py.File(file, "w") as opened:
-            for name, array in arrays.items():
-                opened[name] = array
-    result = as_json(capsys, file, "--similarity", similarity)
-    assert list(result) == ["similarity", "models", "pairs"] and result["similarity"] == similarity
-    codes, informative = arrays["codes"], arrays["kl"] > 0.01
-    expected = np.full((5, 5), np.nan)
-    for i in range(5):
-        for j in range(5):
-            if i != j and informative[i].any() and informative[j].any():
-                mine = matrix(codes[i][:, informative[i]], codes[j][:, informative[j]], similarity)
-                expected[i, j] = strength(mine)
-            elif i != j:
-                expected[i, j] = 0.0
-    for i in range(5):
-        for j in range(5):
-            value = result["pairs"][i][j]
-            assert (value is None) == (i == j)
-            assert i == j or value == pytest.approx(expected[i, j], abs=1e-4)
-    for j, row in enumerate(result["models"]):
-        udr = np.median([expected[i, j] for i in range(4) if i != j]) if j < 4 else 0.0
-        assert row == {
-            "model": j,
-            "udr": pytest.approx(udr, abs=1e-4),
-            "informative": int(informative[j].sum()),
-            "comparisons": 3 if j < 4 else 0,
-            "collapsed": j == 4,
-        }
-
-
-def test_without_kl_all_that_varies_is_informative_and_models_may_have_names(
-    arrays: dict[str, Codes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    codes = arrays["codes"].copy()
-    codes[1, :, 2] = 5.0
-    names = ["a", "b", "c", "d", "e"]
-    np.savez(tmp_path / "own.npz", codes=codes, names=names)
-    result = as_json(capsys, tmp_path / "own.npz", "--p", 2)
-    assert [row["model"] for row in result["models"]] == names
-    assert [row["informative"] for row in result["models"]] == [4, 3, 4, 4, 4]
-    assert {row["comparisons"] for row in result["models"]} == {2}
-    out = printed(capsys, tmp_path / "own.npz", "--top", 4)
-    order = sorted(as_json(capsys, tmp_path / "own.npz")["models"], key=lambda row: -row["udr"])
-    lines = out.splitlines()
-    assert lines[0].split() == ["rank", "model", "udr", "informative", "comparisons"]
-    assert [line.split()[:3] for line in lines[1:5]] == [
-        [str(rank), row["model"], f"{row['udr']:.4f}"] for rank, row in enumerate(order[:4], 1)
-    ]
-    assert lines[5] == "" and "5 models compared by lasso" in out
-
-
-def test_what_was_read_of_a_file_is_said(
-    arrays: dict[str, Codes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    np.savez(tmp_path / "own.npz", **arrays)
-    assert main(["rank", str(tmp_path / "own.npz"), "--similarity", "spearman"]) == 0
-    assert capsys.readouterr().err.splitlines() == [
-        "own.npz: 5 models, 70 points, 4 latents, with their KL",
-        "tolstoy: warning: own.npz: 70 points: results of fewer than 100 are mostly chance",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("kl", "words"),
-    [
-        (None, ["without kl (models, latents)", "also noise", "0.01 nats"]),
-        (np.full((5, 4), -1.0), ["20 of 20 values are below 0"]),
-        (np.full((5, 4), 0.009), ["no value is above 0.01 nats", "all models count as collapsed"]),
-        (np.ones((5, 4)), []),
-    ],
-)
-def test_a_doubtful_kl_is_warned_of(
-    kl: Codes | None,
-    words: list[str],
-    arrays: dict[str, Codes],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    given = {"codes": np.tile(arrays["codes"], (1, 2, 1))} | ({} if kl is None else {"kl": kl})
-    np.savez(tmp_path / "own.npz", **given)
-    assert main(["rank", str(tmp_path / "own.npz"), "--p", "2"]) == 0
-    out, err = capsys.readouterr()
-    warnings = [line for line in err.splitlines() if line.startswith("tolstoy: warning: own.npz")]
-    assert len(warnings) == bool(words) and all(word in err for word in words), err
-    collapsed = kl is not None and (kl <= 0.01).all()
-    assert ("no comparisons" if collapsed else "2 comparisons each") in out
-
-
-def test_the_picture_of_a_file(
-    arrays: dict[str, Codes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    np.savez(tmp_path / "own.npz", **arrays)
-    assert main(["rank", str(tmp_path / "own.npz"), "--plot", str(tmp_path / "own.png")]) == 0
-    assert f"Wrote {tmp_path / 'own.png'}" in capsys.readouterr().err
-    picture = drawn(tmp_path / "own.png")
-    lower = picture[len(picture) // 2 :]
-    left, right = lower[:, : lower.shape[1] // 2], lower[:, lower.shape[1] // 2 :]
-    dark = [(half[..., 0] < 60).mean() + 0.0 for half in (left, right)]
-    assert dark[0] > 0.02, "the best pair agrees: a dark diagonal"
-
-
-CODES = np.random.default_rng(0).normal(size=(3, 20, 4))
-
-
-def spoilt(place: tuple[int, int, int], value: float) -> Codes:
-    codes = CODES.copy()
-    codes[place] = value
-    return codes
-
-
-@pytest.mark.parametrize(
-    ("arrays_", "words"),
-    [
-        ({"codes": spoilt((2, 7, 1), np.nan)}, ["model 2", "row 7", "latent 1", "nan"]),
-        ({"codes": spoilt((0, 3, 3), np.inf)}, ["model 0", "row 3", "latent 3", "inf"]),
-        ({"codes": CODES[0]}, ["codes", "(20, 4)", "(models, rows, latents)"]),
-        ({"codes": CODES[:1]}, ["1 model", "2 or more"]),
-        ({"codes": CODES[:, :1]}, ["1 row", "2 or more"]),
-        ({"codes": CODES[:0]}, ["codes", "(0, 20, 4)"]),
-        ({"codes": CODES.astype(str)}, ["codes", "real numbers"]),
-        ({"codes": CODES, "kl": np.ones((3, 5))}, ["kl", "(3, 5)", "(3, 4)"]),
-        ({"codes": CODES, "kl": np.ones(3)}, ["kl", "(3,)", "(models, latents)"]),
-        ({"codes": CODES, "kl": CODES[:, 0] * np.nan}, ["kl", "model 0", "latent 0", "nan"]),
-        ({"codes": CODES, "names": ["a", "b"]}, ["names", "2 names", "3, one for each"]),
-        ({"codes": CODES, "names": ["a", "b", "a"]}, ["names", "a, b, a", "once"]),
-        ({"codes": CODES, "names": ["a"]}, ["names: found 1 name; accepted"]),
-        ({"kl": np.ones((3, 4))}, ["no codes", "(models, points, latents)"]),
-    ],
-)
-def test_what_is_wrong_with_a_file_is_one_line(
-    arrays_: dict[str, Codes], words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    np.savez(tmp_path / "own.npz", **arrays_)
-    assert main(["rank", str(tmp_path / "own.npz")]) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and err.count("\n") == 1
-    assert all(word in err for word in ["own.npz", *words]), err
 
 
 @pytest.mark.parametrize(
