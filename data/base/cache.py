@@ -87,8 +87,8 @@ def writing_to(folder: Path) -> Iterator[None]:
 def locked(path: Path) -> Iterator[None]:
     """One process of a machine at a time; the system drops the lock of a dead process.
 
-    The file is removed at the end. Who waited for it then holds a file without a name, and opens
-    another.
+    The file is removed at the end. A process that waited for it then has a file without a name,
+    and opens another.
     """
     while True:
         with path.open("w") as file:
@@ -160,10 +160,12 @@ def _is_abandoned(partial: Path) -> bool:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a process is inside `locked(path)`."""
-    with suppress(FileNotFoundError), path.open("rb") as file:
-        try:
+    """Whether a process is inside `locked(path)`, or this cannot be known."""
+    try:
+        with path.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
+    except FileNotFoundError:
+        return False
+    except OSError:  # it is locked, another user's, or on a network drive without locks
+        return True
     return False

@@ -1,5 +1,6 @@
 """A prepared file is whole or absent, whoever dies and however many prepare it."""
 
+import errno
 import gc
 import hashlib
 import os
@@ -241,3 +242,13 @@ def test_leftovers_are_of_processes_that_have_ended(tmp_path):
         names = [path.name for path in data_cache.leftovers(tmp_path)]
     assert names == ["a.lock", f"a.{host}.partial", "c.other.partial"]
     assert f"e.{host}.partial" in {path.name for path in data_cache.leftovers(tmp_path)}
+
+
+def test_where_locks_do_not_work_nothing_counts_as_left_over(tmp_path, monkeypatch):
+    def no_locks(file, operation):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    for name in ("a.lock", f"a.{socket.gethostname()}.partial"):
+        (tmp_path / name).touch()
+    monkeypatch.setattr(data_cache.fcntl, "flock", no_locks)
+    assert data_cache.leftovers(tmp_path) == []
