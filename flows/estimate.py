@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from flows.calibration import START_UP, measured_here
+from flows.measured_here import START_UP, measured_here
 from infra.errors import WrongInput
 from infra.ray_cluster import cluster_machines
 from infra.runtime import cores
@@ -22,7 +22,7 @@ from tasks.study.cost import (
     models_in_training,
     wall_seconds,
 )
-from tasks.study.measured import keys, step_key
+from tasks.study.measurements import keys, step_key
 from tasks.study.model import TRAINED, Model
 from tasks.study.pair_parts import missing_pairs, pairs_in, wanted_parts
 from tasks.study.spec import Study
@@ -43,7 +43,7 @@ class Where:
 def where(wanted_cores: int | None, gpus: int | None, ray: str | None) -> Where:
     """This machine, so many cores and GPUs, or those that a Ray cluster has now."""
     if ray and (wanted_cores is not None or gpus is not None):
-        raise WrongInput("--ray", f"{ray} beside --cores or --gpus", "the cluster or the numbers")
+        raise WrongInput("--ray", f"{ray} with --cores or --gpus", "the cluster or the numbers")
     for option, count, least in (("--cores", wanted_cores, 1), ("--gpus", gpus, 0)):
         if count is not None and not least <= count <= MOST_CORES:
             raise WrongInput(option, count, f"a number from {least} to {MOST_CORES}")

@@ -1,6 +1,6 @@
 """What a study costs: core-seconds by stage and data set, wall time on so many cores, disk space.
 
-Computed from what was measured of this machine (tasks/study/measured.py). Pure functions.
+Computed from what was measured of this machine (tasks/study/measurements.py). Pure functions.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from data.base.protocol import Description
 from infra.tables import TABLES
 from metrics.evaluate import needs, reads_factors
-from tasks.study.measured import Measured, few_points, model_key, pairs_key, step_key
+from tasks.study.measurements import Measured, few_points, model_key, pairs_key, step_key
 from tasks.study.model import Model
 from tasks.study.spec import Study, images_per_model
 from tasks.study.survey import CellState

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from flows.calibration import START_UP
 from flows.cli import main
+from flows.measured_here import START_UP
 from infra.store import Store
 from tasks.model_row import write_row
-from tasks.study.measured import Measured
+from tasks.study.measurements import Measured
 from tasks.study.model import TRAINED
 from tasks.study.reading import read_study
 from tasks.study.sources import with_sources

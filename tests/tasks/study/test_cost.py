@@ -16,7 +16,7 @@ from tasks.study.cost import (
     models_in_training,
     wall_seconds,
 )
-from tasks.study.measured import MODEL, PAIRS, STEP, Measured, few_points, keys
+from tasks.study.measurements import MODEL, PAIRS, STEP, Measured, few_points, keys
 from tasks.study.model import FAILED, TRAINED
 from tasks.study.reading import parse_study
 from tasks.study.spec import Metrics, Study

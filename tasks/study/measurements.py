@@ -1,4 +1,4 @@
-"""What is measured of a machine to know what a study costs: keys, each a kind and its facts."""
+"""Which measurements of a machine say what a study costs: keys, each a kind and its facts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from data.base.protocol import Description
 from tasks.study.spec import Metrics, Study
 
-STEP, MODEL, PAIRS = "step", "model", "pairs"  # what tasks/calibrate.py measures
+STEP, MODEL, PAIRS = "step", "model", "pairs"  # what tasks/measure.py measures
 POINTS = 1000  # at most: metrics take longer in proportion to their points
 ROWS = 10_000  # of codes that are compared, at most
 
@@ -41,7 +41,11 @@ def few_points(metrics: Metrics) -> Metrics:
 
 def keys(study: Study, data_sets: dict[str, Description]) -> list[str]:
     """All that is measured for a study."""
-    steps = {step_key(study, method, one) for method in study.methods for one in data_sets.values()}
+    steps = {
+        step_key(study, method, data_set)
+        for method in study.methods
+        for data_set in data_sets.values()
+    }
     models = {model_key(study, data_set) for data_set in data_sets.values()}
     return [*sorted(steps), *sorted(models), pairs_key(study)]
 

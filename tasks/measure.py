@@ -1,7 +1,7 @@
-"""Measure what a study costs on one core of this machine: `python -m tasks.calibrate KEY...`.
+"""Measure what a study costs on one core of this machine: `python -m tasks.measure KEY...`.
 
-A key is of one of the kinds below, as tasks/study/measured.py makes them. Prints JSON: by key, what
-was measured. Random pixels take as long as real ones.
+A key is of one of the kinds below, as tasks/study/measurements.py makes them. Prints JSON: by key,
+what was measured. Random pixels take as long as real ones.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tasks.compare import compare_tile
 from tasks.model_row import write_row
 from tasks.score import score_model
 from tasks.streams import stream
-from tasks.study.measured import MODEL, PAIRS, STEP
+from tasks.study.measurements import MODEL, PAIRS, STEP
 from tasks.study.model import TRAINED, Model
 from tasks.study.reading import parse_study
 from tasks.study.sources import with_sources
@@ -83,7 +83,7 @@ def _step(method: str, channels: int, architecture: str, latents: int) -> dict[s
 def _model(
     channels: int, architecture: str, latents: int, sizes: list[int], metrics: dict[str, Any]
 ) -> dict[str, float]:
-    """What a model takes besides its steps and the encoding of pictures for its scores.
+    """What a model takes apart from its steps and the encoding of pictures for its scores.
 
     Models of a small study are trained and scored. The first one warms up, and has steps enough for
     pictures of the usual size; the others have hardly any, and differ in the rows of their probe.

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import data
-from flows import calibration
+from flows import measured_here
 from infra.errors import WrongInput
 from infra.store import Store
-from tasks.calibrate import measure
-from tasks.study.measured import MODEL, PAIRS, Measured, few_points, keys
+from tasks.measure import measure
+from tasks.study.measurements import MODEL, PAIRS, Measured, few_points, keys
 from tasks.study.reading import parse_study
 from tests.flows.conftest import TINY
 
@@ -69,18 +69,18 @@ def test_only_what_is_not_known_is_measured(
         asked.append("start")
         return 7.0
 
-    monkeypatch.setattr(calibration, "measure", measuring)
-    monkeypatch.setattr(calibration, "start_up_seconds", starting)
-    assert calibration.measured_here(["a"])["start-up"]["seconds"] == 7.0
-    assert calibration.measured_here(["a", "b"])["b"]["step"] == 3.0
-    assert calibration.measured_here(["b", "a"])["a"]["step"] == 2.0
+    monkeypatch.setattr(measured_here, "measure", measuring)
+    monkeypatch.setattr(measured_here, "start_up_seconds", starting)
+    assert measured_here.measured_here(["a"])["start-up"]["seconds"] == 7.0
+    assert measured_here.measured_here(["a", "b"])["b"]["step"] == 3.0
+    assert measured_here.measured_here(["b", "a"])["a"]["step"] == 2.0
     assert asked == ["start", ["a"], ["b"]]
     assert capsys.readouterr().err.count("measuring this machine") == 2
-    calibration.measured_here(["b"], renew=True)
+    measured_here.measured_here(["b"], renew=True)
     assert asked[3:] == ["start", ["b"]]
-    assert calibration.measured_here(["a", "b"])["a"]["step"] == 2.0, "what was known stays"
+    assert measured_here.measured_here(["a", "b"])["a"]["step"] == 2.0, "what was known stays"
 
 
 def test_a_measurement_that_fails_is_one_line() -> None:
     with pytest.raises(WrongInput, match=r"plan: found TypeError: _step.* missing"):
-        calibration.measure(['step {"method": "no such method"}'])
+        measured_here.measure(['step {"method": "no such method"}'])

@@ -20,7 +20,7 @@ from infra.errors import WrongInput
 from infra.new_file import written_whole
 from infra.runtime import WORKER
 from infra.tables import PROTOCOL
-from tasks.study.measured import Measured
+from tasks.study.measurements import Measured
 
 START_UP = "start-up"  # the key of `start_up_seconds`
 START_UP_LIMIT = 300.0
@@ -28,7 +28,7 @@ PREFECT_SERVER = "PREFECT_API_URL"  # not passed on: a run that only measures is
 
 
 def measured_here(keys: Sequence[str], renew: bool = False) -> Measured:
-    """What the keys of tasks/study/measured.py mean here, and the seconds of START_UP."""
+    """What the keys of tasks/study/measurements.py mean here, and the seconds of START_UP."""
     path, wanted = _file(), [*keys, START_UP]
     known: Measured = {}
     if path.is_file():
@@ -49,7 +49,7 @@ def measured_here(keys: Sequence[str], renew: bool = False) -> Measured:
 
 def measure(keys: Sequence[str]) -> Measured:
     """In a process alone, with the settings of a worker."""
-    command = [sys.executable, "-m", "tasks.calibrate", *keys]
+    command = [sys.executable, "-m", "tasks.measure", *keys]
     environment = {**os.environ, **WORKER}
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode:
