@@ -109,7 +109,7 @@ MODULES = {name: f"metrics.{name}" for name in METRICS}
 PLUG_INS = "tolstoy.metrics"  # group of entry points: a metric's name, and a module with METRIC
 
 
-def _add_plug_ins() -> None:
+def add_plug_ins() -> None:
     """Add the metrics of other packages. One that cannot be used is left out, with a warning."""
     for point in entry_points(group=PLUG_INS):
         try:
@@ -125,4 +125,4 @@ def _add_plug_ins() -> None:
             METRICS[point.name], MODULES[point.name] = facts, point.module
 
 
-_add_plug_ins()
+add_plug_ins()

@@ -30,7 +30,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_a_package_adds_a_metric_by_an_entry_point(place: Path) -> None:
     install_plug_in(place)
-    metrics._add_plug_ins()
+    metrics.add_plug_ins()
     assert metrics.METRICS["best_rho"] == Metric("Best ρ", "", better="more")
     assert metrics.MODULES["best_rho"] == "my_package.best_rho"
     assert "best_rho" not in Metrics().names, "a study computes it only if it is named"
@@ -59,7 +59,7 @@ def test_what_cannot_be_used_is_left_out_with_a_warning(
 ) -> None:
     install_plug_in(place, module)
     with pytest.warns(UserWarning, match=reason):
-        metrics._add_plug_ins()
+        metrics.add_plug_ins()
     assert tuple(metrics.METRICS) == BUILT_IN
 
 
@@ -68,5 +68,5 @@ def test_no_plug_in_takes_the_place_of_a_metric(place: Path) -> None:
     points = place / "my_package-1.0.dist-info" / "entry_points.txt"
     points.write_text("[tolstoy.metrics]\nmig = my_package.best_rho\n")
     with pytest.warns(UserWarning, match="metric mig .*there is a metric of this name"):
-        metrics._add_plug_ins()
+        metrics.add_plug_ins()
     assert metrics.MODULES["mig"] == "metrics.mig"
