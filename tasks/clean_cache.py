@@ -64,15 +64,16 @@ def _own(cache: Path, everything: bool) -> Iterator[Removable]:
 
 
 def _known(cache: Path, wanted: set[str]) -> Iterator[Removable]:
-    """Files of known data sets that are wanted, and of other versions of them."""
+    """Files of known data sets that are wanted, and of other versions of them, which for redrawn
+    pictures are always wanted."""
+    old_wanted = wanted | {"redrawn"}
+    paths = sorted(cache.glob("*"))
     for file, (kind, name) in _known_files().items():
-        what, removes_others = f"{kind} pictures of {name}", kind in wanted | {"redrawn"}
-        for path in sorted(cache.glob("*")):
+        pattern, what = re.compile(_any_number(file)), f"{kind} pictures of {name}"
+        for path in paths:
             if path.name == file and kind in wanted:
                 yield Removable((path,), what)
-            elif (
-                path.name != file and removes_others and re.fullmatch(_any_number(file), path.name)
-            ):
+            elif path.name != file and kind in old_wanted and pattern.fullmatch(path.name):
                 yield Removable((path,), f"{what}, of another version")
 
 

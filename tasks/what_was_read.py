@@ -57,9 +57,9 @@ def pictures_text(choice: DataChoice) -> str:
     endings = ", ".join([*(f"{ending} {count}" for ending, count in first), *["..."][: len(more)]])
     ignored = "ignored" + (f": {endings}" if endings else "")
     left = [(read.ignored, "file", ignored), (read.skipped, "broken picture", "left out")]
-    beside = "; ".join(f"{plural(count, noun)} {done}" for count, noun, done in left if count)
+    others = "; ".join(f"{plural(count, noun)} {done}" for count, noun, done in left if count)
     parts = [plural(read.pictures, "picture"), plural(read.channels, "channel")]
-    parts.append(f"of {printable(choice.place)}" + (f" ({beside})" if beside else ""))
+    parts.append(f"of {printable(choice.place)}" + (f" ({others})" if others else ""))
     if read.factors:
         parts.append(factors_text([Factor(*factor) for factor in read.factors]))
     return ", ".join(parts)

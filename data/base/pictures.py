@@ -42,9 +42,11 @@ class Pictures:
     count: int
     channels: int
     blocks: Callable[[], Iterator[Pixels]]
-    ignored: Mapping[str, int] = field(default_factory=dict)  # files beside them, by ending
+    ignored: Mapping[str, int] = field(
+        default_factory=dict
+    )  # how many other files there were, by ending
     transparent: int = 0  # pictures that are not opaque
-    skipped: int = 0  # broken pictures beside them
+    skipped: int = 0  # broken pictures that are left out
 
 
 def in_blocks(
@@ -84,7 +86,7 @@ def _together(refusals: Sequence[WrongInput]) -> WrongInput:
     first = refusals[0]
     if len(refusals) == 1:
         return first
-    names = [str(one.found).replace(CANNOT_BE_READ, "") for one in refusals[:MOST_NAMED]]
+    names = [str(refusal.found).replace(CANNOT_BE_READ, "") for refusal in refusals[:MOST_NAMED]]
     more = f"; and {len(refusals) - MOST_NAMED} more" if len(refusals) > MOST_NAMED else ""
     found = f"{len(refusals)} pictures that cannot be read: {'; '.join(names)}{more}"
     return WrongInput(first.field, found, first.accepted)

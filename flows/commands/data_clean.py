@@ -16,21 +16,25 @@ def clean(
     cache: Path, *, everything: bool, fetched: bool, dry_run: bool, yes: bool, json: bool
 ) -> int:
     """List what can be removed, ask, and remove it."""
-    found = removable(cache, everything, fetched)
-    total = sum(one.bytes for one in found)
-    if found and not json:
-        lines = [(size_text(one.bytes), one.files[0].name, one.what) for one in found]
+    entries = removable(cache, everything, fetched)
+    total = sum(entry.bytes for entry in entries)
+    if entries and not json:
+        lines = [(size_text(entry.bytes), entry.files[0].name, entry.what) for entry in entries]
         print(table(("size", "file", "what it is"), lines))
-    asked = f"{plural(len(found), 'entry', 'entries')}, {size_text(total)}"
-    may_ask = not json and not dry_run and bool(found)
+    asked = f"{plural(len(entries), 'entry', 'entries')}, {size_text(total)}"
+    may_ask = not json and not dry_run and bool(entries)
     agreed = not dry_run and (yes or (may_ask and _agreed(f"Remove {asked}? [y/N] ")))
     rows: list[dict[str, Any]] = []
-    for one in found:
-        row = {"files": [file.name for file in one.files], "what": one.what, "bytes": one.bytes}
-        rows.append({**row, "removed": agreed and one.remove()})
+    for entry in entries:
+        row = {
+            "files": [file.name for file in entry.files],
+            "what": entry.what,
+            "bytes": entry.bytes,
+        }
+        rows.append({**row, "removed": agreed and entry.remove()})
     if json:
         print(jsonlib.dumps(rows, indent=2))
-    elif not found:
+    elif not entries:
         more = "" if everything and fetched else "; --all and --fetched remove more"
         print(f"Nothing to remove in {cache}{more}.")
     elif not agreed:
@@ -38,15 +42,8 @@ def clean(
     else:
         freed = sum(row["bytes"] for row in rows if row["removed"])
         stay = sum(not row["removed"] for row in rows)
-        text = f"\nRemoved {size_text(freed)} from {cache}."
-        print(
-            text
-            + (
-                f" {plural(stay, 'entry', 'entries')} stayed, in use or of another user."
-                if stay
-                else ""
-            )
-        )
+        rest = f" {plural(stay, 'entry', 'entries')} stayed, in use or of another user."
+        print(f"\nRemoved {size_text(freed)} from {cache}.{rest if stay else ''}")
     return 0
 
 

@@ -34,12 +34,11 @@ def rank(place: str, request: RankRequest, ray: str | None, top: int, json: bool
         for option, value in (("--pool", request.pool), ("--data", request.data), ("--ray", ray)):
             if value is not None:
                 raise WrongInput(option, value, "nothing, as a file is one pool")
-        similarity = request.similarity or "lasso"
-        ranking = rank_file(Path(place), similarity, request.p or None, request.plot)
+        p = request.p or None
+        ranking = rank_file(Path(place), request.similarity or "lasso", p, request.plot)
         say(escaped(f"{Path(place).name}: {ranking.read}"))
         for doubt in ranking.doubts:
             warn(f"{Path(place).name}: {doubt}")
-        p = request.p or None
         print(jsonlib.dumps(ranking.as_json()) if json else _file_text(ranking, p, top))
     else:
         study, store, rankings = rank_store(place, request, ray)

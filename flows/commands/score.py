@@ -54,7 +54,7 @@ def score_file(
     wanted, interrupted = len(names) * repeat, False
     costs = [metrics.METRICS[name].cost for name in names] * repeat
     try:
-        with bar(file.name) as tell:
+        with bar(file.name) as progress:
             for number in range(repeat):
                 if number:
                     drawn = drawn_points(own, points, seed + number)
@@ -62,7 +62,7 @@ def score_file(
                 else:
                     redrawn = inputs
                 for name in names:
-                    tell(name, sum(costs[: len(results)]) / sum(costs))
+                    progress(name, sum(costs[: len(results)]) / sum(costs))
                     results.append(score_of(redrawn, name, seed + number))
                     if repeat == 1:
                         output.add(results[-1:])

@@ -33,7 +33,7 @@ Fit: TypeAlias = Callable[
     tuple[NDArray[np.float64], Predict],
 ]
 
-# What importance_scores() gives beside the headline.
+# The parts that importance_scores() gives, other than the headline.
 IMPORTANCE_PARTS = {
     "disentanglement": "the score under its own name",
     "disentanglement latent N": "of each latent: 1 minus the entropy of its importances",
@@ -41,7 +41,7 @@ IMPORTANCE_PARTS = {
     "its latents' importances divided by their sum; and the plain mean over factors",
     "completeness_weighted": "the same mean weighted by the factors' sums of importance",
 }
-# What error_scores() gives.
+# The parts that error_scores() gives.
 ERROR_PARTS = {
     "informativeness_train": "of each factor, and their mean: 1 - 6 · mean squared error on "
     "training rows of values scaled to [0, 1], at least 0",

@@ -27,7 +27,7 @@ from metrics.base.inputs import Score
 from metrics.base.predictors import Tables
 
 SIZES = (10, 100, 1_000, 10_000)
-# What downstream() gives beside the headline.
+# The parts that downstream() gives, other than the headline.
 DOWNSTREAM_PARTS = {
     "accuracy_N": "of each factor, and their mean: the accuracy on test rows after learning from "
     "the first N training rows; the score is that of the largest N",

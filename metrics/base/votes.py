@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from metrics.base.arrays import Factors, numbers
 from metrics.base.inputs import Groups, Score, check_groups
 
-# What majority_vote() gives beside the headline.
+# The parts that majority_vote() gives, other than the headline.
 VOTE_PARTS = {
     "calibrated": "the accuracy scaled so that guessing among M factors, 1/M, is 0, and 1 stays 1",
     "train_accuracy": "the accuracy in the training groups",
