@@ -238,6 +238,17 @@ def test_a_file_larger_than_memory_is_refused_before_it_is_read(ending, tmp_path
         read_codes(path)
 
 
+def test_arrays_need_room_twice(tmp_path, monkeypatch):
+    as_npz(tmp_path / "own.npz")
+    with np.load(tmp_path / "own.npz") as arrays:
+        size = sum(array.nbytes for array in arrays.values())
+    monkeypatch.setattr(own_arrays, "free_memory_bytes", lambda: 2 * size - 1)
+    with pytest.raises(WrongInput, match="room 2 times"):
+        read_codes(tmp_path / "own.npz")
+    monkeypatch.setattr(own_arrays, "free_memory_bytes", lambda: 2 * size)
+    assert len(read_codes(tmp_path / "own.npz").codes) == len(CODES)
+
+
 def test_memory_that_runs_out_while_a_file_is_read_is_one_line(tmp_path, monkeypatch):
     def no_room(self):
         raise MemoryError("Unable to allocate output buffer.")

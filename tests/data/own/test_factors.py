@@ -275,3 +275,8 @@ def test_decimal_commas_beside_semicolons(tmp_path):
         read("unread.npy", tmp_path / "labels.csv", 3)
     (tmp_path / "labels.csv").write_text("shape;x\na;1,5\nb;-,25\nb;2\n")
     assert read("unread.npy", tmp_path / "labels.csv", 3).values == [["a", "b"], [-0.25, 1.5, 2]]
+
+
+def test_between_commas_a_text_with_a_comma_is_no_number(tmp_path):
+    (tmp_path / "labels.csv").write_text('shape,x\na,"1,5"\nb,"1,5"\n')
+    assert read("unread.npy", tmp_path / "labels.csv", 2).values == [["a", "b"], ["1,5"]]

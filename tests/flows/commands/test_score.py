@@ -377,6 +377,22 @@ def test_each_metric_is_printed_and_written_as_it_ends(
     assert not list(tmp_path.glob(".*"))
 
 
+def test_a_file_that_another_program_wrote_meanwhile_is_not_replaced(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "scores.parquet"
+
+    def writes(*_: object) -> list[Score]:
+        out.write_text("another program's")
+        return [Score("score", 0.25)]
+
+    monkeypatch.setattr("tasks.score_codes.evaluate", writes)
+    assert main(["score", str(file), "--metrics", "mig", "--out", str(out)]) == 2
+    printed = capsys.readouterr()
+    assert "0.2500" in printed.out and "a file that does not exist yet" in printed.err
+    assert out.read_text() == "another program's"
+
+
 def test_after_an_interrupt_what_was_computed_is_printed_and_written(
     file: Path,
     tmp_path: Path,
