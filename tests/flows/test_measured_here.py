@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
 import data
 from flows import measured_here
 from infra.errors import WrongInput
+from infra.runtime import WORKER
 from infra.store import Store
 from tasks.measure import measure
 from tasks.study.measurements import MODEL, PAIRS, Measured, few_points, keys
@@ -79,6 +82,17 @@ def test_only_what_is_not_known_is_measured(
     measured_here.measured_here(["b"], renew=True)
     assert asked[3:] == ["start", ["b"]]
     assert measured_here.measured_here(["a", "b"])["a"]["step"] == 2.0, "what was known stays"
+    monkeypatch.setattr(measured_here, "PROTOCOL", "another")
+    measured_here.measured_here(["a"])
+    assert asked[5:] == ["start", ["a"]], "what another version measured does not count"
+
+
+def test_it_is_measured_with_the_settings_of_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    def runs(command: list[str], env: dict[str, str], **_: object) -> CompletedProcess[str]:
+        return CompletedProcess(command, 0, json.dumps({name: env.get(name) for name in WORKER}))
+
+    monkeypatch.setattr(measured_here.subprocess, "run", runs)
+    assert measured_here.measure(["a"]) == WORKER
 
 
 def test_a_measurement_that_fails_is_one_line() -> None:

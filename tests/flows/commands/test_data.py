@@ -210,6 +210,17 @@ def test_own_pictures_are_exported_as_models_get_them(
     assert "NAME is dsprites, My-Photos" in capsys.readouterr().err
 
 
+def test_a_folder_named_like_a_data_set_is_exported(
+    photos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "cars3d"
+    folder.mkdir()
+    (folder / "a.png").write_bytes(min(photos.glob("[0-9]*.png")).read_bytes())
+    place = ["--sheet", str(tmp_path / "sheet.png"), "--data-dir", str(tmp_path / "cache")]
+    assert main(["data", "export", str(folder), *place]) == 0
+    assert "contact sheet of my-cars3d (user)" in capsys.readouterr().out
+
+
 def test_copies_are_listed_and_cleaned(
     photos: Path,
     tmp_path: Path,
