@@ -141,7 +141,7 @@ def test_a_gpu_counts_as_a_core_until_one_has_trained(
     [
         (["--cores", "0"], "--cores: found 0; accepted: a number from 1 to "),
         (["--gpus", "-1"], "--gpus: found -1; accepted: a number from 0 to "),
-        (["--cores", "4", "--ray", "127.0.0.1:1"], "--ray: found 127.0.0.1:1 beside --cores"),
+        (["--cores", "4", "--ray", "127.0.0.1:1"], "--ray: found 127.0.0.1:1 with --cores"),
         (["--ray", "127.0.0.1"], "--ray: found '127.0.0.1'; accepted: HOST:PORT"),
     ],
 )
