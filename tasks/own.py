@@ -19,7 +19,8 @@ from metrics.base.arrays import BadArray, numbers, whole_numbers
 from tasks import own_arrays, own_columns
 from tasks.words import plural
 
-CODES_ENDINGS = (".npz", ".h5", ".hdf5", ".parquet", *own_columns.TEXT_TABLES)
+TABLES = (".parquet", *own_columns.TEXT_TABLES)
+CODES_ENDINGS = (".npz", ".h5", ".hdf5", *TABLES)
 CODES_NAMES = ("codes", "factors", "factor_kinds", "factor_names")
 CODES_FILE = (
     "an .npz, .h5 or .hdf5 file with codes and factors, or a .parquet, .csv or .tsv file with "
@@ -64,42 +65,44 @@ def read_codes(path: Path, bins: int = BINS) -> OwnCodes:
     stand for a continuous factor where classes are needed."""
     own_arrays.check_file(path, CODES_ENDINGS, CODES_FILE)
     with own_arrays.in_memory(path, CODES_NAMES, CODES_FILE), naming_file(path):
-        if path.suffix.lower() in (".parquet", *own_columns.TEXT_TABLES):
+        if path.suffix.lower() in TABLES:
             with reading("FILE", path.name, CODES_FILE):
                 arrays, present = own_columns.read(path)
             for name in ("codes", "factors"):
                 own_arrays.check_present(path, name, name in arrays, present, CODES_FILE)
         else:
             arrays = own_arrays.read(path, CODES_NAMES, ("codes", "factors"), CODES_FILE)
-        codes = numbers("codes", arrays["codes"], ("row", "column"))
-        columns = _columns(arrays["factors"])
-        rows = len(columns[0])
-        if len(codes) != rows:
-            accepted = f"{len(codes)}, as codes has{_hint(codes, columns)}"
-            raise WrongInput(f"{path.name}, factors", f"{plural(rows, 'row')} of factors", accepted)
-        accepted = f"{len(columns)}, one for each column of factors"
-        names = _names(path, "factor_names", arrays, len(columns), accepted)
-        if names and len(set(names)) < len(names):
-            raise WrongInput(f"{path.name}, factor_names", ", ".join(names), "each name once")
-        kinds = _names(path, "factor_kinds", arrays, len(columns), accepted)
-        which = are_continuous(f"{path.name}, factor_kinds", columns, kinds)
-        of_table = {name: arrays[name] for name in ("left_out", "gap") if name in arrays}
-        if not any(which) and all(column.dtype.kind in "iub" for column in columns):
-            whole = np.stack(columns, axis=1).astype(np.int64)
-            return OwnCodes(codes, whole, names, **of_table)
-        factors = np.empty((rows, len(columns)), np.int64)
-        targets = np.empty(factors.shape)
-        for place, (column, is_continuous) in enumerate(zip(columns, which, strict=True)):
+        return _codes(path, arrays, bins)
+
+
+def _codes(path: Path, arrays: own_arrays.Arrays, bins: int) -> OwnCodes:
+    codes = numbers("codes", arrays["codes"], ("row", "column"))
+    columns = _columns(arrays["factors"])
+    rows = len(columns[0])
+    if len(codes) != rows:
+        accepted = f"{len(codes)}, as codes has{_hint(codes, columns)}"
+        raise WrongInput(f"{path.name}, factors", f"{plural(rows, 'row')} of factors", accepted)
+    accepted = f"{len(columns)}, one for each column of factors"
+    names = _names(path, "factor_names", arrays, len(columns), accepted)
+    if names and len(set(names)) < len(names):
+        raise WrongInput(f"{path.name}, factor_names", ", ".join(names), "each name once")
+    kinds = _names(path, "factor_kinds", arrays, len(columns), accepted)
+    which = are_continuous(f"{path.name}, factor_kinds", columns, kinds)
+    of_table = {name: arrays[name] for name in ("left_out", "gap") if name in arrays}
+    if not any(which) and all(column.dtype.kind in "iub" for column in columns):
+        whole = np.stack(columns, axis=1).astype(np.int64)
+        return OwnCodes(codes, whole, names, **of_table)
+    factors = np.empty((rows, len(columns)), np.int64)
+    targets = np.empty(factors.shape)
+    for place, (column, is_continuous) in enumerate(zip(columns, which, strict=True)):
+        if is_continuous:
+            factors[:, place] = equal_bins(column, bins)
+        else:
             name = names[place] if names else str(place)
-            factors[:, place] = (
-                equal_bins(column, bins)
-                if is_continuous
-                else classes(f"{path.name}, factors", name, column)[1]
-            )
-            targets[:, place] = column if column.dtype.kind in "iubf" else factors[:, place]
-        continuous = tuple(np.flatnonzero(which).tolist())
-        guessed = kinds is None
-        return OwnCodes(codes, factors, names, targets, continuous, guessed, **of_table)
+            factors[:, place] = classes(f"{path.name}, factors", name, column)[1]
+        targets[:, place] = column if column.dtype.kind in "iubf" else factors[:, place]
+    continuous = tuple(np.flatnonzero(which).tolist())
+    return OwnCodes(codes, factors, names, targets, continuous, kinds is None, **of_table)
 
 
 def _columns(factors: Any) -> list[NDArray[Any]]:

@@ -47,11 +47,11 @@ def read(path: Path) -> tuple[dict[str, Any], list[str]]:
     latents = _latents(named)
     code_columns = ["codes"] if "codes" in named else latents
     others = [name for name in named if name not in code_columns]
-    found: dict[str, Any] = {}
+    content: dict[str, Any] = {}
     if code_columns == ["codes"]:
-        found["codes"] = _lists(path, table, "codes")
+        content["codes"] = _lists(path, table, "codes")
     elif code_columns:
-        found["codes"] = np.stack([_values(table[name]) for name in code_columns], axis=1)
+        content["codes"] = np.stack([_values(table[name]) for name in code_columns], axis=1)
     columns: dict[str, Column]
     prefixed = [name for name in others if name.startswith(PREFIX)]
     given = ["factors"] if "factors" in named else prefixed
@@ -63,11 +63,11 @@ def read(path: Path) -> tuple[dict[str, Any], list[str]]:
     else:
         columns = {name.removeprefix(PREFIX): _values(table[name]) for name in used}
     if columns:
-        found["factors"] = list(columns.items())
-        found["factor_names"] = None if "factors" in named else list(columns)
-    found["left_out"] = unnamed | {name: reasons[name] for name in others if name not in used}
-    found["gap"] = _gap(code_columns)
-    return found, names
+        content["factors"] = list(columns.items())
+        content["factor_names"] = None if "factors" in named else list(columns)
+    content["left_out"] = unnamed | {name: reasons[name] for name in others if name not in used}
+    content["gap"] = _gap(code_columns)
+    return content, names
 
 
 def _reason(

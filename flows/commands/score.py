@@ -55,15 +55,14 @@ def score_file(
     costs = [metrics.METRICS[name].cost for name in names] * repeat
     try:
         with bar(file.name) as progress:
-            for number in range(repeat):
-                if number:
-                    drawn = drawn_points(own, points, seed + number)
-                    redrawn = split_inputs(drawn, names, seed + number)
-                else:
-                    redrawn = inputs
+            for each_seed in range(seed, seed + repeat):
+                redrawn = inputs
+                if each_seed != seed:
+                    drawn = drawn_points(own, points, each_seed)
+                    redrawn = split_inputs(drawn, names, each_seed)
                 for name in names:
                     progress(name, sum(costs[: len(results)]) / sum(costs))
-                    results.append(score_of(redrawn, name, seed + number))
+                    results.append(score_of(redrawn, name, each_seed))
                     if repeat == 1:
                         output.add(results[-1:])
     except KeyboardInterrupt:
