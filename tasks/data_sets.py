@@ -18,7 +18,7 @@ from tasks.study.sources import own_table, with_source
 
 def describe(choice: DataChoice) -> Description:
     """Channels and factors of a data set; only the user's own data are loaded for it."""
-    return _own(choice) if choice.own else data.describe(choice.name, choice.source)
+    return load_own(choice) if choice.own else data.describe(choice.name, choice.source)
 
 
 @lru_cache(maxsize=4)
@@ -27,11 +27,11 @@ def load(choice: DataChoice) -> DataSet:
     study chose their source, or are not on this machine."""
     choice = with_source(choice, () if choice.own else data.sources(choice.name))
     if choice.own or not choice.source:
-        return cast(DataSet, _own(choice))
+        return cast(DataSet, load_own(choice))
     return data.load(choice.name, choice.source, folder())
 
 
-_own = lru_cache(maxsize=4)(own_table)
+load_own = lru_cache(maxsize=4)(own_table)
 
 
 @lru_cache(maxsize=1)

@@ -13,7 +13,7 @@ from tasks.study.sources import with_source
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("TOLSTOY_DATA", str(tmp_path / "data"))
-    for function in (data_sets.load, data_sets._own, data_sets.probe_images):
+    for function in (data_sets.load, data_sets.load_own, data_sets.probe_images):
         function.cache_clear()
     return tmp_path / "data"
 

@@ -242,7 +242,7 @@ def test_copies_are_listed_and_cleaned(
     assert {row["state"]: row["images"] for row in listed} == {"changed": 3, "current": 2}
 
     data_sets.load.cache_clear()
-    data_sets._own.cache_clear()
+    data_sets.load_own.cache_clear()
     gc.collect()
     files = set((tmp_path / "cache").iterdir())
     for more in (["--dry-run", "--yes"], []):  # there is nobody who could agree
