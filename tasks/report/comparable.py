@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
+from models import METHODS
+from models.recipe import Recipe
+from tasks.report.frames import CELL, DATA_SET
+from tasks.report.published import SEEDS
 from tasks.report.questions import (
+    GRIDS,
     Answer,
     Cell,
+    GridKind,
     Heading,
     Published,
     Question,
@@ -19,11 +25,13 @@ from tasks.report.questions import (
     missing,
 )
 from tasks.report.results import Column
-from tasks.study.spec import Study
-from tasks.words import number, plural
+from tasks.study.spec import Metrics, Study
+from tasks.words import data_name, number, plural
 
 PAPERS_STEPS = 300_000  # Locatello et al. 2019, Table 4a
 COMPARABLE_STEPS = 100_000  # below, models are far from what the papers trained
+PAPERS_LATENTS = 10  # as above
+ENOUGH_OF_GRID = 0.9  # of the paper's models, since a few diverge; of its cells all
 COMPARABLE_SOURCES = ("official", "redrawn")
 MOST_OPEN_ROWS = 16
 
@@ -39,6 +47,97 @@ def why_not_comparable(study: Study, models: pd.DataFrame) -> str:
     if not models["source"].isin(COMPARABLE_SOURCES).all():
         return "some of the pictures are not the paper's"
     return ""
+
+
+@dataclass(frozen=True)
+class Population:
+    """The models that a paper's number is of: every strength of its methods, with so many seeds."""
+
+    data: tuple[str, ...]
+    methods: tuple[str, ...] = tuple(METHODS)
+    seeds: int = SEEDS
+
+    @property
+    def cells(self) -> int:
+        """Of a data set."""
+        return sum(len(METHODS[method].strengths) for method in self.methods)
+
+    @property
+    def models(self) -> int:
+        return len(self.data) * self.cells * self.seeds
+
+
+def members(models: pd.DataFrame, population: Population) -> pd.DataFrame:
+    """Of a study's models those that a paper's number is compared over. Where a data set has all
+    cells of the paper, no others; the user's own pictures are never among them."""
+    of_methods = models[
+        models["data"].isin(population.data)
+        & models["method"].isin(population.methods)
+        & (models["source"] != "user")
+    ]
+    in_cells = of_methods[_in_papers_cells(of_methods)]
+    cells = in_cells.drop_duplicates(CELL).groupby(DATA_SET, sort=False).size()
+    whole = cells[cells == population.cells].index
+    is_whole = pd.MultiIndex.from_frame(of_methods[DATA_SET]).isin(whole)
+    return of_methods[~is_whole | _in_papers_cells(of_methods)]
+
+
+def _in_papers_cells(models: pd.DataFrame) -> pd.Series[bool]:
+    cells = {(name, strength) for name, method in METHODS.items() for strength in method.strengths}
+    places = pd.MultiIndex.from_frame(models[["method", "strength"]])
+    return pd.Series(places.isin(cells), index=models.index)
+
+
+def with_grid(
+    row: Published, study: Study, models: pd.DataFrame, population: Population
+) -> Published:
+    """The row with whether ours, which is of these models, is comparable with the paper's."""
+    if row.ours is None:
+        return replace(row, grid="not computed", why_not=row.why_not or "not scored")
+    reasons = dict(_reasons(study, models, population))
+    if not reasons:
+        return row
+    gravest = next(grid for grid in GRIDS if grid in reasons)
+    return replace(row, grid=gravest, why_not="; ".join(reasons.values()))
+
+
+def _reasons(
+    study: Study, models: pd.DataFrame, population: Population
+) -> Iterator[tuple[GridKind, str]]:
+    look_alikes = models.loc[~models["source"].isin(COMPARABLE_SOURCES), "data"]
+    if len(look_alikes):
+        names = ", ".join(data_name(name) for name in look_alikes.unique())
+        yield "look-alike data", f"the pictures of {names} are look-alikes"
+    if study.architecture != "paper" or study.latents != PAPERS_LATENTS:
+        text = f"architecture “{study.architecture}” with {plural(study.latents, 'latent')}"
+        yield "other architecture", f"{text}, the papers “paper” with {PAPERS_LATENTS}"
+    steps = study.training.steps
+    if steps < PAPERS_STEPS:
+        yield "fewer steps", f"{plural(steps, 'step')}, the papers {PAPERS_STEPS:,}"
+    if others := _other_settings(study):
+        yield "other settings", others
+    in_grid = models[_in_papers_cells(models)].drop_duplicates([*CELL, "seed"])
+    sizes = in_grid.groupby(CELL).size().clip(upper=population.seeds)
+    cells, count = len(population.data) * population.cells, int(sizes.sum())
+    if len(sizes) < cells or count < ENOUGH_OF_GRID * population.models:
+        yield "partial grid", f"{count:,} of {plural(population.models, 'model')} of the paper"
+
+
+def _other_settings(study: Study) -> str:
+    """Those that change the numbers and are not the papers'."""
+    recipe, papers = study.training.recipe, Recipe()
+    found = {
+        name: (value, getattr(papers, name))
+        for name, value in recipe
+        if name != "steps" and value != getattr(papers, name)
+    }
+    if study.training.steps > PAPERS_STEPS:
+        found["steps"] = (study.training.steps, PAPERS_STEPS)
+    if study.metrics.points != (points := Metrics().points):
+        found["metrics.points"] = (study.metrics.points, points)
+    return "; ".join(
+        f"{name} {ours}, the papers {theirs}" for name, (ours, theirs) in found.items()
+    )
 
 
 def papers_data(models: pd.DataFrame) -> pd.DataFrame:

@@ -6,11 +6,11 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import fields
 
 import pandas as pd
 
 from tasks.report.questions import Figure, Picture, Published
+from tasks.report.verdicts import difference, difference_interval, verdict
 
 PICTURES, FIGURES = "pictures", "figures"
 PUBLISHED = "beside-the-papers.csv"
@@ -38,16 +38,28 @@ class ExtraFiles:
 
 
 def published_table(rows: Iterable[tuple[str, Published]]) -> bytes:
-    """Every published number with ours: the question's name, then the fields of Published, the
-    difference, and whether they are comparable."""
+    """Every published number with ours: the name of its question, both, and how they compare."""
     file = io.StringIO()
-    names = [field.name for field in fields(Published) if field.name not in ("percent", "digits")]
     table = csv.writer(file, lineterminator="\n")
-    table.writerow(["question", *names, "difference", "comparable"])
+    fixed = ("what", "ours", "published", "place", "n", "why_not")
+    further = ("deviation", "published_n")
+    bounds = ("low", "high", "published_low", "published_high", "difference_low", "difference_high")
+    columns = ("difference", "comparable", *further, *bounds, "grid", "verdict")
+    table.writerow(["question", *fixed, *columns])
     for question, row in rows:
-        difference = None if row.ours is None else row.ours - row.published
-        values = [getattr(row, name) for name in names]
-        table.writerow([question, *values, difference, not row.why_not])
+        intervals = (row.interval, row.published_interval, difference_interval(row))
+        table.writerow(
+            [
+                question,
+                *(getattr(row, name) for name in fixed),
+                difference(row),
+                not row.why_not,
+                *(getattr(row, name) for name in further),
+                *(bound for interval in intervals for bound in interval or (None, None)),
+                row.grid,
+                verdict(row),
+            ]
+        )
     return file.getvalue().encode()
 
 

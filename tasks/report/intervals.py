@@ -101,6 +101,30 @@ def of_rank_correlation(rho: float | None, n: int) -> Interval | None:
     return Interval(math.tanh(math.atanh(rho) - half), math.tanh(math.atanh(rho) + half))
 
 
+def of_r_squared(r_squared: float, n: int, categories: int) -> Interval | None:
+    """Of R² of least squares on fixed categories over n models, where only n is known.
+
+    The sum of squares between categories over the residual variance is a noncentral χ², the other
+    a χ²; their ratio's deviation follows by the delta method. Whatever else is fixed among the
+    models (strengths, where the categories are methods) makes the true interval narrower.
+    """
+    between, within = categories - 1, n - categories
+    if between < 1 or within < 1 or not 0 < r_squared < 1:
+        return None
+    noncentral = max(0.0, within * r_squared / (1 - r_squared) - between)
+    deviations = math.sqrt(2 * between + 4 * noncentral), math.sqrt(2 * within)
+    total = between + noncentral + within
+    half = NORMAL * math.hypot((1 - r_squared) * deviations[0], r_squared * deviations[1]) / total
+    return Interval(max(0.0, r_squared - half), min(1.0, r_squared + half))
+
+
+def of_difference(one: float, of_one: Interval, other: float, of_other: Interval) -> Interval:
+    """Of one - other, two estimates from different models, after Zou and Donner (2008)."""
+    low = math.hypot(one - of_one.low, of_other.high - other)
+    high = math.hypot(of_one.high - one, other - of_other.low)
+    return Interval(one - other - low, one - other + high)
+
+
 def rho_text(rho: float, n: int) -> str:
     """`ρ = 0.94 (0.80 to 0.98)`."""
     interval = of_rank_correlation(rho, n)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Literal
 from markupsafe import Markup
 
 from tasks.citations import PAPERS
+from tasks.report.intervals import Interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -197,18 +198,46 @@ class Portraits:
     groups: tuple[PortraitGroup, ...]
 
 
+GRIDS = (  # how a study's models compare with a paper's, the gravest first
+    "not computed",
+    "look-alike data",
+    "other architecture",
+    "fewer steps",
+    "other settings",
+    "partial grid",
+    "full",
+)
+GridKind = Literal[
+    "not computed",
+    "look-alike data",
+    "other architecture",
+    "fewer steps",
+    "other settings",
+    "partial grid",
+    "full",
+]
+
+
 @dataclass(frozen=True)
 class Published:
-    """A number of a paper, ours of the same statistic, and why the two are not comparable."""
+    """A number of a paper, ours of the same statistic, and why the two are not comparable.
+
+    comparable.with_grid fills in `grid` and `why_not`. Intervals are of 95%.
+    """
 
     what: str
     ours: float | None
-    published: float
+    published: float | None  # None: a whole table, which is not computed
     place: str  # paper and table
     n: int | None = None  # models behind ours
     why_not: str = ""  # empty: they are comparable
     percent: bool = False
     digits: int = 2
+    deviation: float | None = None  # of the published number, where the paper gives one
+    published_n: int | None = None  # models behind the published number
+    interval: Interval | None = None  # of ours
+    published_interval: Interval | None = None  # where the paper's models allow one
+    grid: GridKind = "full"
 
 
 Content = Sentence | Table | Figures | Portraits
