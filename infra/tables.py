@@ -42,7 +42,21 @@ TABLES: dict[str, tuple[str, tuple[pa.Field, ...]]] = {
             _column("kl_per_latent", pa.list_(pa.float32()), "nats per image over the probe"),
             _column("architecture", pa.string(), "paper or library"),
             _column("training_steps", pa.int32(), "optimiser steps asked for"),
-            _column("versions", pa.string(), "JSON: versions of Tolstoy, torch, Python ..."),
+            _column(
+                "versions",
+                pa.string(),
+                "JSON: versions of Tolstoy, torch, Python ...; where they are known commit, lock "
+                "(SHA-256 of requirements.lock), processor and instructions",
+            ),
+            _column(
+                "memory_mb",
+                pa.float64(),
+                "peak resident memory in MB of the worker's process during the last try, with "
+                "Python and its packages; null where the system does not count it",
+            ),
+            _column(
+                "tries", pa.int32(), "workers that began to train it; null where there is no log"
+            ),
         ),
     ),
     "curves": (

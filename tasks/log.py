@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 from contextlib import suppress
 from datetime import UTC, datetime
 
 from infra.store import Store
+from tasks.study.model import TRAINED
 
 LOG = "log.txt"
+BEGINS = "training from step "
 ENDED_BECAUSE = "ended because: "
+EVENT = re.compile(r"\d{4}-\d\d-\d\dT\S+ \S+ \d+: (.*)")
+OUTCOME = re.compile(r"(?:(trained)|((?:diverged|failed)(?:: .*)?)), [\d.]+ s in all")
 
 
 class Log:
@@ -39,6 +44,38 @@ class Log:
             if lines and lines[-1].startswith(ENDED_BECAUSE):
                 return lines[-1].removeprefix(ENDED_BECAUSE)
         return ""
+
+    def tries(self) -> list[str]:
+        """How each try of the training ended: `trained`, a reason, or nothing, as a worker that is
+        killed writes no more. No log, no try."""
+        with suppress(OSError):
+            if self.store.exists(*self.place):
+                return tries(self.store.read_bytes(*self.place).decode(errors="replace"))
+        return []
+
+
+def tries(text: str) -> list[str]:
+    """The same, of the text of a log."""
+    ends: list[str] = []
+    has_ended = True  # the last of them
+    for line in text.splitlines():
+        event = EVENT.fullmatch(line)
+        if event and event[1].startswith(BEGINS):
+            ends.append("")
+            has_ended = False
+            continue
+        if line.startswith(ENDED_BECAUSE):
+            end = line.removeprefix(ENDED_BECAUSE)
+        elif event and (outcome := OUTCOME.fullmatch(event[1])):
+            end = outcome[1] or outcome[2]
+        else:
+            continue
+        if ends and ends[-1] == TRAINED:  # it is of the scores
+            continue
+        if has_ended:  # before its first step, as when its data set cannot be read
+            ends.append("")
+        ends[-1], has_ended = end, True
+    return ends
 
 
 def model_log(store: Store, model_id: str) -> Log:

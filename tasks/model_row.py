@@ -8,8 +8,12 @@ from importlib.metadata import version
 from platform import python_version
 from typing import Any
 
+from infra.provenance import made_with
 from infra.store import Store
+from tasks.log import model_log
 from tasks.study.model import Model
+
+PACKAGES = ("tolstoy", "torch", "numpy", "scikit-learn", "python")
 
 
 def write_row(model: Model, store: Store, status: str, reason: str = "", **numbers: Any) -> None:
@@ -26,6 +30,8 @@ def write_row(model: Model, store: Store, status: str, reason: str = "", **numbe
         "architecture": model.architecture,
         "training_steps": model.recipe.steps,
         "versions": versions(),
+        "memory_mb": None,
+        "tries": len(model_log(store, model.id).tries()) or None,
     }
     row |= {**numbers, "status": status, "reason": reason}
     store.write_part("models", model.id, {**model.keys, **row}, lasting=True)
@@ -39,5 +45,5 @@ def status_of(model: Model, store: Store) -> str:
 
 @lru_cache(maxsize=1)
 def versions() -> str:
-    packages = {name: version(name) for name in ("tolstoy", "torch", "numpy", "scikit-learn")}
-    return json.dumps({**packages, "python": python_version()})
+    packages = {name: version(name) for name in PACKAGES if name != "python"}
+    return json.dumps({**packages, "python": python_version(), **made_with()})

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 import models
 from data.base.protocol import DataSet
 from infra.files import no_room
+from infra.peak_memory import peak_megabytes, reset_peak
 from infra.store import Store
 from metrics import INFORMATIVE_KL
 from models.architecture import VAE
@@ -23,7 +24,7 @@ from models.representation import encode, reconstructions, traversal, unsupervis
 from models.training import CurvePoint, Diverged, TrainingModule, fit
 from tasks.checkpoints import Checkpoints
 from tasks.data_sets import load, probe_images
-from tasks.log import model_log
+from tasks.log import BEGINS, model_log
 from tasks.model_row import status_of, write_row
 from tasks.streams import entropy, stream
 from tasks.study.model import DIVERGED, FAILED, TRAINED, Model
@@ -44,7 +45,8 @@ def train_model(store: Store, study: Study, model: Model) -> str:
         _clear(store, model)
         return status
     torch.set_num_threads(1)
-    attempt = _Attempt(store, study, model)
+    counts_memory = reset_peak()
+    attempt = _Attempt(store, study, model, counts_memory)
     try:
         attempt.run()
         return TRAINED
@@ -60,8 +62,9 @@ def train_model(store: Store, study: Study, model: Model) -> str:
 class _Attempt:
     """One run of the training, from nothing or from a checkpoint."""
 
-    def __init__(self, store: Store, study: Study, model: Model) -> None:
+    def __init__(self, store: Store, study: Study, model: Model, counts_memory: bool) -> None:
         self.store, self.study, self.model = store, study, model
+        self.counts_memory = counts_memory
         self.choice = study.choice(model.data)
         self.checkpoints, self.log = Checkpoints(store, model.id), model_log(store, model.id)
         self.began = self.saved_at = time.perf_counter()
@@ -72,7 +75,7 @@ class _Attempt:
     def run(self) -> None:
         data_set = load(self.choice)
         training = self.training = self._resumed(data_set)
-        self.log.add(f"training from step {training.done} of {self.model.recipe.steps}")
+        self.log.add(f"{BEGINS}{training.done} of {self.model.recipe.steps}")
         self._report_if_due(training)
         fit(training, on_gpu=_has_gpu(self.study))
         self._write(training.vae.eval(), training, data_set.channels)
@@ -170,6 +173,7 @@ class _Attempt:
         if self.training:
             numbers["steps"] = self.training.done
             seconds += self.training.seconds
+        numbers["memory_mb"] = peak_megabytes() if self.counts_memory else None
         self.log.add(f"{status}{': ' if reason else ''}{reason}, {seconds:.1f} s in all")
         write_row(self.model, self.store, status, reason, seconds=seconds, device=device, **numbers)
         _clear(self.store, self.model)

@@ -85,7 +85,8 @@ def contents(store: Path | str) -> dict[str, Any]:
     for table in ("models", "curves", "representations", "pictures", "scores", "pairs", "ranks"):
         rows = place.read(table).to_pylist()
         for row in rows:
-            row.pop("seconds", None)
+            for name in ("seconds", "memory_mb", "tries"):
+                row.pop(name, None)
         rows_of[table] = sorted(rows, key=repr)
     return rows_of
 

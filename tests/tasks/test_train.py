@@ -107,7 +107,9 @@ def test_everything_is_written(undisturbed):
     assert row["elbo"] == pytest.approx(-row["reconstruction"] - row["kl"])
     assert row["kl"] == pytest.approx(sum(row["kl_per_latent"]), rel=1e-6)
     assert len(row["kl_per_latent"]) == 3 and row["seconds"] > 0
-    assert json.loads(row["versions"]).keys() >= {"torch", "numpy", "python"}
+    versions = json.loads(row["versions"])
+    assert versions.keys() >= {"torch", "numpy", "python", "processor", "instructions"}
+    assert row["tries"] == 1 and 100 < row["memory_mb"] < 10_000
     curve = store.read("curves").to_pydict()
     assert curve["step"] == [1, 20, 40, 50]
     assert curve["loss"][-1] == pytest.approx(row["loss"])

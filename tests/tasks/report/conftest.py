@@ -206,6 +206,8 @@ def _model(grid: Grid, kl: np.ndarray, reason: str) -> dict[str, Any]:
         "architecture": "paper",
         "training_steps": grid.steps,
         "versions": json.dumps({"torch": "2.13.0", "numpy": "2.4.6", "python": "3.11.9"}),
+        "memory_mb": 500.0,
+        "tries": 1,
     }
 
 

@@ -1,0 +1,73 @@
+"""What a result is made with: the code's commit, its lock of packages, and the processor.
+
+What is not known is left out: an installed wheel has neither a commit nor a lock.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import subprocess
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+LOCK = "requirements.lock"
+CPUINFO = Path("/proc/cpuinfo")
+# The widest instructions that change the numbers of a training: what libraries choose between.
+INSTRUCTIONS = {"AVX-512": "avx512f", "AVX2": "avx2", "AVX": "avx", "SVE": "sve", "NEON": "asimd"}
+SECONDS = 10.0  # git takes much less; on a drive that does not answer it would wait for ever
+
+
+@lru_cache(maxsize=1)
+def made_with() -> dict[str, str]:
+    """By name: commit, lock, processor and instructions, as far as they are known."""
+    facts = {"commit": commit(), "lock": lock_hash(), **machine()}
+    return {name: text for name, text in facts.items() if text}
+
+
+def commit(root: Path = ROOT) -> str:
+    """Of the checkout that the code runs from, with `+changes` if files differ from it."""
+    # a wheel may be installed somewhere in another project's checkout: its commit is not ours
+    if not ((root / ".git").exists() and (root / "pyproject.toml").exists()):
+        return ""
+    number = _git(root, "rev-parse", "HEAD")
+    changed = _git(root, "status", "--porcelain", "--untracked-files=no")
+    return number + ("+changes" if number and changed else "")
+
+
+def lock_hash(root: Path = ROOT) -> str:
+    """The SHA-256 of the checkout's requirements.lock."""
+    if not (root / "pyproject.toml").exists():
+        return ""
+    with suppress(OSError):
+        return hashlib.sha256((root / LOCK).read_bytes()).hexdigest()
+    return ""
+
+
+def machine(cpuinfo: Path = CPUINFO) -> dict[str, str]:
+    """The processor's name and the widest instructions that it has."""
+    text = ""
+    with suppress(OSError):
+        text = cpuinfo.read_text(errors="replace")
+    facts = {}
+    for line in text.splitlines():
+        name, _, value = line.partition(":")
+        facts.setdefault(name.strip(), value.strip())
+    flags = (facts.get("flags") or facts.get("Features", "")).split()
+    widest = next((name for name, flag in INSTRUCTIONS.items() if flag in flags), "")
+    kind = platform.machine()
+    return {
+        "processor": facts.get("model name") or platform.processor() or kind,
+        "instructions": f"{kind}, {widest}" if widest else kind,
+    }
+
+
+def _git(root: Path, *arguments: str) -> str:
+    """What git prints; empty where there is no git, or it refuses."""
+    command = ["git", "-C", str(root), *arguments]
+    with suppress(OSError, subprocess.SubprocessError):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=True)
+        return done.stdout.strip()
+    return ""
