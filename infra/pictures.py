@@ -14,14 +14,21 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float32]
 
 
-def grid_png(pictures: Floats, gap: int = 2) -> bytes:
-    """PNG of (rows, columns, channels, height, width) pictures with values from 0 to 1."""
+GAP = 2  # white pixels between the pictures of a grid
+LEVELS = 256
+
+
+def grid_png(pictures: Floats, gap: int = GAP, levels: int = LEVELS) -> bytes:
+    """PNG of (rows, columns, channels, height, width) pictures with values from 0 to 1.
+
+    With fewer levels of brightness per channel the file is smaller.
+    """
     file = io.BytesIO()
-    _grid(pictures, gap).save(file, "PNG", optimize=False)
+    _grid(pictures, gap, levels).save(file, "PNG", optimize=levels < LEVELS)
     return file.getvalue()
 
 
-def grid_gif(frames: Floats, gap: int = 2, milliseconds: int = 80) -> bytes:
+def grid_gif(frames: Floats, gap: int = GAP, milliseconds: int = 80) -> bytes:
     """An endless GIF of grids (frames, rows, columns, channels, height, width)."""
     first, *others = [_grid(pictures, gap) for pictures in frames]
     file = io.BytesIO()
@@ -29,7 +36,7 @@ def grid_gif(frames: Floats, gap: int = 2, milliseconds: int = 80) -> bytes:
     return file.getvalue()
 
 
-def _grid(pictures: Floats, gap: int) -> Image.Image:
+def _grid(pictures: Floats, gap: int, levels: int = LEVELS) -> Image.Image:
     from PIL import Image
 
     rows, columns, channels, height, width = pictures.shape
@@ -38,5 +45,7 @@ def _grid(pictures: Floats, gap: int) -> Image.Image:
         for c in range(columns):
             y, x = r * (height + gap), c * (width + gap)
             canvas[:, y : y + height, x : x + width] = pictures[r, c]
-    levels = (canvas * 255).round().clip(0, 255).astype(np.uint8)
-    return Image.fromarray(levels[0] if channels == 1 else levels.transpose(1, 2, 0))
+    brightest = levels - 1
+    rounded = (canvas * brightest).round().clip(0, brightest) * (255 / brightest)
+    pixels = rounded.round().astype(np.uint8)
+    return Image.fromarray(pixels[0] if channels == 1 else pixels.transpose(1, 2, 0))

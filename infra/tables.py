@@ -83,7 +83,7 @@ TABLES: dict[str, tuple[str, tuple[pa.Field, ...]]] = {
             _column("kind", pa.string(), "traversal or reconstruction"),
             _column("order", pa.list_(pa.int32()), "the latent of each row, by falling KL"),
             _column("kl", pa.list_(pa.float32()), "KL of each row's latent"),
-            _column("png", pa.binary(), "the picture"),
+            _column("png", pa.binary(), "the picture, in 16 levels of brightness per channel"),
         ),
     ),
     "scores": (

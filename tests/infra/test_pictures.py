@@ -22,6 +22,18 @@ def test_a_grid_survives_the_round_trip(channels):
     assert (canvas[5] == 255).all() and (canvas[:, 7] == 255).all()
 
 
+@pytest.mark.parametrize("channels", [1, 3])
+def test_with_fewer_levels_a_file_is_smaller_and_each_pixel_near(channels):
+    noise = np.random.default_rng(0).normal(0, 0.02, size=(4, 5, channels, 32, 32))
+    pictures = (np.linspace(0.1, 0.9, 32) + noise).astype(np.float32)
+    every, few = grid_png(pictures), grid_png(pictures, levels=16)
+    assert len(few) < 0.4 * len(every)
+    pixels = opened(few).astype(int)
+    assert opened(every).shape == pixels.shape, "as deep as before, and no palette"
+    assert set(np.unique(pixels)) <= {17 * level for level in range(16)}
+    assert abs(pixels - opened(every)).max() <= 9
+
+
 def test_values_outside_the_range_are_clipped():
     picture = opened(grid_png(np.array([-1.0, 2.0], np.float32).reshape(1, 2, 1, 1, 1), gap=0))
     assert picture.tolist() == [[0, 255]]
