@@ -248,6 +248,9 @@ def rank(
         int | None, Parameter(help="comparisons per model, 0 for all [the study's, or all]")
     ] = None,
     top: Annotated[int, Parameter(help="lines of the table; --json prints all")] = 20,
+    per_informative: Annotated[
+        bool, Parameter(help="also the best model for each number of informative latents")
+    ] = False,
     data: Annotated[str | None, Parameter(help="one data set of the study [all]")] = None,
     ray: RayAddress = None,
     plot: Annotated[
@@ -266,7 +269,7 @@ def rank(
     from flows.ranking import RankRequest
 
     request = RankRequest(pool=pool, similarity=similarity, p=p, data=data, plot=plot)
-    return rank_place(place, request, ray, top=top, json=json)
+    return rank_place(place, request, ray, top, json, per_informative)
 
 
 @app.command

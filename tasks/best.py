@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 # Pools from the fairest for choosing a model to the least. Duan et al. 2020, section 4: comparing
 # over all strengths is preferable for choosing models, within one strength for choosing strengths.
@@ -18,6 +19,18 @@ POOL_ORDER = ("method", "data", "cell")
 ADVISED_POOLS = ("method", "cell")  # by which models are ranked, and by which strengths
 
 Row = TypeVar("Row", bound=Mapping[Any, Any])
+
+
+@dataclass(frozen=True)
+class BestOfNumber(Generic[Row]):
+    """The best of the models that have so many informative latents."""
+
+    informative: int
+    models: int
+    best: Row
+
+    def as_json(self) -> dict[str, Any]:
+        return {"informative": self.informative, "models": self.models, "best": self.best}
 
 
 def best_first(rows: Iterable[Row], score: str = "udr") -> list[Row]:
@@ -34,6 +47,19 @@ def best_and_worst(rows: Iterable[Row], score: str = "udr") -> tuple[Row, ...]:
     """The first and the last model that have a score; a single one alone, or none at all."""
     ranked = best_first((row for row in rows if _score(row, score) is not None), score)
     return (ranked[0], ranked[-1]) if len(ranked) > 1 else tuple(ranked)
+
+
+def best_per_informative(rows: Iterable[Row], score: str = "udr") -> list[BestOfNumber[Row]]:
+    """For each number of informative latents that a ranked model has, from 1 on."""
+    by_number: dict[int, list[Row]] = {}
+    for row in rows:
+        informative = _score(row, "informative")
+        if informative and _score(row, score) is not None:
+            by_number.setdefault(int(informative), []).append(row)
+    return [
+        BestOfNumber(informative, len(models), best_first(models, score)[0])
+        for informative, models in sorted(by_number.items())
+    ]
 
 
 def main_ranking(rows: Iterable[Row]) -> list[Row]:

@@ -12,7 +12,7 @@ from flows.commands.text import fitting, number_text, say, table, warn
 from flows.ranking import RankRequest, rank_store
 from infra.errors import WrongInput, escaped
 from infra.store import Store
-from tasks.best import ADVISED_POOLS, best_first
+from tasks.best import ADVISED_POOLS, best_first, best_per_informative
 from tasks.study.spec import Study, Udr
 from tasks.words import POOL_MEANINGS, plural
 
@@ -24,7 +24,14 @@ FILES = (".npz", ".h5", ".hdf5")
 Rows = list[dict[str, Any]]
 
 
-def rank(place: str, request: RankRequest, ray: str | None, top: int, json: bool) -> int:
+def rank(
+    place: str,
+    request: RankRequest,
+    ray: str | None,
+    top: int,
+    json: bool,
+    per_informative: bool = False,
+) -> int:
     """Rank the models of a file, if `place` is one or is named like one, or of a store."""
     if top < 1:
         raise WrongInput("--top", top, "a number from 1")
@@ -39,16 +46,31 @@ def rank(place: str, request: RankRequest, ray: str | None, top: int, json: bool
         say(escaped(f"{Path(place).name}: {ranking.read}"))
         for doubt in ranking.doubts:
             warn(f"{Path(place).name}: {doubt}")
-        print(jsonlib.dumps(ranking.as_json()) if json else _file_text(ranking, p, top))
+        if json:
+            print(jsonlib.dumps({**ranking.as_json(), **_numbers(ranking.models, per_informative)}))
+        else:
+            print(_file_text(ranking, p, top, per_informative))
     else:
         study, store, rankings = rank_store(place, request, ray)
-        print(_store_json(study, store, rankings) if json else store_text(study, rankings, top))
+        if json:
+            print(_store_json(study, store, rankings, per_informative))
+        else:
+            print(store_text(study, rankings, top, per_informative))
     if request.plot is not None:
         say(f"Wrote {request.plot}")
     return 0
 
 
-def _store_json(study: Study, store: Store, rankings: Sequence[DataSetRanking]) -> str:
+def _numbers(rows: Rows, wanted: bool) -> dict[str, Rows]:
+    """The key that --per-informative adds."""
+    if not wanted:
+        return {}
+    return {"per_informative": [number.as_json() for number in best_per_informative(rows)]}
+
+
+def _store_json(
+    study: Study, store: Store, rankings: Sequence[DataSetRanking], per_informative: bool
+) -> str:
     facts = {
         "study": study.name,
         "store": str(store),
@@ -64,6 +86,7 @@ def _store_json(study: Study, store: Store, rankings: Sequence[DataSetRanking]) 
                 "missing": ranking.missing,
                 "lost": ranking.unreadable,
                 "collapsed": ranking.collapsed,
+                **_numbers(ranking.models, per_informative),
             }
             for ranking in rankings
         ],
@@ -71,13 +94,18 @@ def _store_json(study: Study, store: Store, rankings: Sequence[DataSetRanking]) 
     return jsonlib.dumps(facts, indent=2)
 
 
-def store_text(study: Study, rankings: Sequence[DataSetRanking], top: int) -> str:
+def store_text(
+    study: Study, rankings: Sequence[DataSetRanking], top: int, per_informative: bool = False
+) -> str:
     blocks = []
     for ranking in rankings:
         if len(rankings) > 1:
             blocks.append(f"{ranking.data}\n{'-' * len(ranking.data)}")
         if ranking.models:
             blocks += [_best_table(ranking.models, top), _strengths_text(study.udr, ranking)]
+            if per_informative:
+                named = ["model_id", "method", "strength", "seed"]
+                blocks.append(_numbers_text(ranking.models, named))
         blocks.append(_summary(study.udr, ranking))
     return "\n\n".join(blocks)
 
@@ -109,6 +137,24 @@ def _best_table(rows: Rows, top: int) -> str:
     text = table(head[:count], [line[:count] for line in lines])
     hidden = head[count:]
     return text + (f"\nand {len(hidden)} more (--json): {', '.join(hidden)}" if hidden else "")
+
+
+def _numbers_text(rows: Rows, named: Sequence[str]) -> str:
+    """A line per number of informative latents; `named` are the columns that name its model."""
+    lines = [
+        [
+            number.informative,
+            number.models,
+            *(f"{v:g}" if isinstance(v := number.best[name], float) else v for name in named),
+            number_text(number.best["udr"], digits=3),
+        ]
+        for number in best_per_informative(rows)
+    ]
+    heading = "The best model for each number of informative latents:"
+    if not lines:
+        return f"{heading} none, as no model has an informative latent and a UDR."
+    head = ["model" if name == "model_id" else name for name in named]
+    return f"{heading}\n{table(['informative', 'models', *head, 'udr'], lines)}"
 
 
 def _strengths_text(udr: Udr, ranking: DataSetRanking) -> str:
@@ -164,7 +210,7 @@ def _comparisons(models: Rows, p: int | None) -> str:
     return f"{number} {'comparison' if most == 1 else 'comparisons'} each{asked}"
 
 
-def _file_text(ranking: FileRanking, p: int | None, top: int) -> str:
+def _file_text(ranking: FileRanking, p: int | None, top: int, per_informative: bool) -> str:
     lines = [
         [
             place,
@@ -180,4 +226,5 @@ def _file_text(ranking: FileRanking, p: int | None, top: int) -> str:
     more = f"; {collapsed} collapsed (no informative latent)" if collapsed else ""
     made = _comparisons(ranking.models, p)
     facts = f"{plural(len(ranking.models), 'model')} compared by {ranking.similarity}; {made}{more}"
-    return f"{text}\n\n{facts}"
+    numbers = f"{_numbers_text(ranking.models, ['model'])}\n\n" if per_informative else ""
+    return f"{text}\n\n{numbers}{facts}"

@@ -406,3 +406,36 @@ def test_equal_medians_have_no_best_strength() -> None:
     assert [row["best"] for row in _strengths(rows)] == [False, False]
     rows[3]["udr"] = 0.2
     assert [row["best"] for row in _strengths(rows)] == [False, True]
+
+
+def test_the_best_model_of_each_number_of_informative_latents(
+    full: tuple[Study, Store], capsys: pytest.CaptureFixture[str]
+) -> None:
+    study, store = full
+    models = models_of(study)
+    train(store, models[:2], kl=(1.0, 0.0, 0.0))
+    train(store, models[2:3], kl=(0.0, 0.0, 0.0))
+    facts = as_json(capsys, store.uri, "--per-informative")["data"][0]
+    one, two = facts["per_informative"]
+    assert (one["informative"], one["models"], two["informative"], two["models"]) == (1, 2, 2, 6)
+    for number in (one, two):
+        same = [r for r in facts["models"] if r["informative"] == number["informative"]]
+        assert number["best"] == same[0], "models are best first"
+    out = printed(capsys, store.uri, "--per-informative")
+    lines = out.split("The best model for each number of informative latents:\n")[1].splitlines()
+    assert lines[0].split() == [
+        "informative",
+        "models",
+        "model",
+        "method",
+        "strength",
+        "seed",
+        "udr",
+    ]
+    for line, number in zip(lines[1:3], (one, two), strict=True):
+        best = number["best"]
+        keys = [best["model_id"], best["method"], f"{best['strength']:g}", str(best["seed"])]
+        counts = [str(number["informative"]), str(number["models"])]
+        assert line.split() == [*counts, *keys, f"{best['udr']:.3f}"]
+    assert "per_informative" not in as_json(capsys, store.uri)["data"][0]
+    assert "number of informative" not in printed(capsys, store.uri)

@@ -177,3 +177,23 @@ def test_what_is_wrong_with_a_file_is_one_line(
     out, err = capsys.readouterr()
     assert out == "" and err.count("\n") == 1
     assert all(word in err for word in ["own.npz", *words]), err
+
+
+def test_the_best_model_of_each_number_of_informative_latents(
+    arrays: dict[str, Codes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arrays["kl"][0] = (1.0, 1.0, 0.0, 0.0)
+    np.savez(tmp_path / "own.npz", **arrays, names=["a", "b", "c", "d", "e"])
+    result = as_json(capsys, tmp_path / "own.npz", "--per-informative")
+    assert list(result) == ["similarity", "models", "pairs", "per_informative"]
+    two, three = result["per_informative"]
+    assert two == {"informative": 2, "models": 1, "best": result["models"][0]}
+    assert (three["informative"], three["models"]) == (3, 3)
+    assert three["best"] == max(result["models"][1:4], key=lambda row: row["udr"])
+    out = printed(capsys, tmp_path / "own.npz", "--per-informative")
+    lines = out.split("The best model for each number of informative latents:\n")[1].splitlines()
+    assert lines[0].split() == ["informative", "models", "model", "udr"]
+    assert lines[1].split()[:3] == ["2", "1", "a"] and lines[3] == ""
+    np.savez(tmp_path / "none.npz", codes=arrays["codes"], kl=np.zeros((5, 4)))
+    out = printed(capsys, tmp_path / "none.npz", "--per-informative")
+    assert "none, as no model has an informative latent and a UDR." in out
