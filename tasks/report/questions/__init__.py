@@ -40,6 +40,7 @@ QUESTIONS = (
     "factors",
     "udr",
     "ranking",
+    "per_informative",
     "latents",
     "quality",
     "fewer_comparisons",
