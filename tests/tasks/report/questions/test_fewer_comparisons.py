@@ -12,14 +12,17 @@ from scipy.stats import spearmanr
 
 from infra.store import Store
 from metrics.udr import aggregate
-from tasks.report.questions.fewer_comparisons import (
+from tasks.report.fewer_curves import (
     COMPARISONS,
     DRAWS,
     Curve,
     averaged,
     curves,
-    fewer_rows,
+    curves_of_versions,
+    version_rows,
 )
+from tasks.report.questions import Figures, Table
+from tasks.report.questions.fewer_comparisons import answer, fewer_rows
 from tasks.report.resampling import fewer, pair_matrix
 from tasks.report.results import Column, Results, read_results
 from tests.tasks.report.conftest import Grid, MakeStore, fill_pairs
@@ -143,7 +146,7 @@ def test_mean_and_deviation_are_over_the_draws(
     def turned(compared: np.ndarray, dead: np.ndarray, p: Any, draws: Any) -> np.ndarray:
         return np.tile(np.arange(len(dead), dtype=float), (len(p), 1)) * (-1) ** next(times)
 
-    monkeypatch.setattr("tasks.report.questions.fewer_comparisons.fewer", turned)
+    monkeypatch.setattr("tasks.report.fewer_curves.fewer", turned)
     curve = curves(results, "lasso")[0]
     assert DRAWS == 20
     assert curve.mean == pytest.approx([0.0] * len(curve.p), abs=1e-12)
@@ -256,3 +259,45 @@ def test_the_papers_row_stands_below_the_same_case_only() -> None:
     assert papers.cells[0] == (0.51, 0.07) and papers.cells[-1] == (0.61, 0.01)
     for curve_list, beside in (([same, *others], False), (others, True)):
         assert "The same in the paper" not in [row.title for row in fewer_rows(curve_list, beside)]
+
+
+def as_similarity(store: Store, name: str, noise: float) -> None:
+    """Pairs and ranks of a second similarity: those of the first with noise added."""
+    draws = np.random.default_rng(3)
+    for part in (part for part in store.parts("pairs") if part.startswith("lasso~")):
+        rows = store.read("pairs", keys=[part]).to_pydict()
+        udr = (np.array(rows["udr"]) + draws.normal(0, noise, len(rows["udr"]))).tolist()
+        other = {**rows, "udr": udr, "udr_eq2": udr, "similarity": [name] * len(udr)}
+        store.write_part("pairs", part.replace("lasso~", f"{name}~"), other)
+    for part in ("dsprites-beta_vae", "dsprites-factor_vae"):
+        rows = store.read("ranks", keys=[part]).to_pydict()
+        store.write_part("ranks", f"{part}-{name}", {**rows, "similarity": [name] * len(rows["p"])})
+
+
+def test_every_version_has_a_row_a_line_and_its_published_numbers(make_store: MakeStore) -> None:
+    """The same pairs with much noise added are a worse version of UDR."""
+    grid = replace(
+        GRID, data=("dsprites",), steps=300_000, metrics=("beta_vae", "mig"), pools=("cell",)
+    )
+    store = make_store(grid)
+    fill_pairs(store)
+    as_similarity(store, "lasso_cv", 0.0)
+    as_similarity(store, "spearman", 3.0)
+    results = read_results(store, grid.study())
+    every = curves_of_versions(results)
+    assert {c.ranking.name for c in every} == {"lasso", "lasso_cv", "spearman"}
+    rows = {row.ranking: row for row in version_rows(every, results.metrics)}
+    same, cv, worse = (rows[ranking.title] for ranking in results.rankings)
+    assert same.curves == cv.curves == worse.curves == 4, "two methods, two scores"
+    assert cv.with_all == pytest.approx(same.with_all), "the same pairs"
+    assert worse.with_all < same.with_all - 0.2
+    answered = answer(results)
+    tables = [content for content in answered.content if isinstance(content, Table)]
+    assert [row.cells[1].text for row in tables[0].rows] == [r.title for r in results.rankings]
+    figures = [content for content in answered.content if isinstance(content, Figures)]
+    data = figures[0].groups[0].figures[0].data
+    assert list(data["ranking"].unique()) == [ranking.title for ranking in results.rankings]
+    shown = data[(data["ranking"] == worse.ranking) & (data["p"] == 5)].iloc[0]
+    assert (shown["mean"], shown["deviation"]) == worse.cells[0]
+    papers = [row for row in answered.published if "P = 5" in row.what and row.what[-5:] == "P = 5"]
+    assert [row.what.split(" with ")[0] for row in papers] == [same.ranking, cv.ranking]
