@@ -1,39 +1,29 @@
-"""Whether a study's numbers are comparable with the papers' numbers, and their common table."""
+"""Whether a study's numbers are comparable with the papers' numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import pandas as pd
 
 from models import METHODS
 from models.recipe import Recipe
-from tasks.report.frames import CELL, DATA_SET
+from tasks.report.frames import CELL, DATA_SET, groups
+from tasks.report.intervals import of_rank_correlation
 from tasks.report.published import SEEDS
-from tasks.report.questions import (
-    GRIDS,
-    Answer,
-    Cell,
-    GridKind,
-    Heading,
-    Published,
-    Question,
-    Row,
-    Sentence,
-    Table,
-    missing,
-)
+from tasks.report.questions import GRIDS, GridKind, Published
 from tasks.report.results import Column
+from tasks.report.spearman import Agreement
 from tasks.study.spec import Metrics, Study
-from tasks.words import data_name, number, plural
+from tasks.words import data_name, metric_name, plural
 
 PAPERS_STEPS = 300_000  # Locatello et al. 2019, Table 4a
 COMPARABLE_STEPS = 100_000  # below, models are far from what the papers trained
+SEEDS_ACROSS_STRENGTHS = 10  # Duan et al. 2020, appendix A.5
 PAPERS_LATENTS = 10  # as above
 ENOUGH_OF_GRID = 0.9  # of the paper's models, since a few diverge; of its cells all
 COMPARABLE_SOURCES = ("official", "redrawn")
-MOST_OPEN_ROWS = 16
 
 
 def enough_steps(study: Study) -> bool:
@@ -91,12 +81,13 @@ def _in_papers_cells(models: pd.DataFrame) -> pd.Series[bool]:
 def with_grid(
     row: Published, study: Study, models: pd.DataFrame, population: Population
 ) -> Published:
-    """The row with whether ours, which is of these models, is comparable with the paper's."""
+    """The row with whether ours, which is of these models, is comparable with the paper's. Where
+    there is none of ours, the row's `why_not` stays."""
     if row.ours is None:
         return replace(row, grid="not computed", why_not=row.why_not or "not scored")
     reasons = dict(_reasons(study, models, population))
     if not reasons:
-        return row
+        return replace(row, grid="full", why_not="")
     gravest = next(grid for grid in GRIDS if grid in reasons)
     return replace(row, grid=gravest, why_not="; ".join(reasons.values()))
 
@@ -140,9 +131,34 @@ def _other_settings(study: Study) -> str:
     )
 
 
-def papers_data(models: pd.DataFrame) -> pd.DataFrame:
-    """The models that are trained on the papers' own pictures."""
-    return models[models["source"].isin(COMPARABLE_SOURCES)]
+def by_source(models: pd.DataFrame, data: str) -> Iterator[tuple[str, pd.DataFrame]]:
+    """The models on a data set by where its pictures are from, with its name; where there are
+    none, no models once."""
+    of_data = models[models["data"] == data]
+    for (source,), rows in groups(of_data, ["source"]):
+        look_alike = "" if source in COMPARABLE_SOURCES else f", {source}"
+        yield data_name(data) + look_alike, rows
+    if of_data.empty:
+        yield data_name(data), of_data
+
+
+def not_computed(data: str, *scores: str) -> str:
+    """Why a number over models that have these scores is not computed, where there are none."""
+    names = " and ".join(metric_name(score) for score in scores)
+    return f"no models on {data_name(data)} with {names}"
+
+
+def with_rho(row: Published, agreement: Agreement) -> Published:
+    """The row with our rank correlation, or why there is none."""
+    if agreement.rho is None:
+        return replace(row, why_not=agreement.reason) if agreement.n else row
+    interval = of_rank_correlation(agreement.rho, agreement.n)
+    return replace(row, ours=agreement.rho, n=agreement.n, interval=interval, why_not="")
+
+
+def population_of(pool: str, data: tuple[str, ...], methods: tuple[str, ...]) -> Population:
+    """The models that Duan et al. 2020 rank: where all strengths are compared, 60 of a method."""
+    return Population(data, methods, SEEDS if pool == "cell" else SEEDS_ACROSS_STRENGTHS)
 
 
 def papers_version(ranking: Column) -> tuple[str, str]:
@@ -151,48 +167,5 @@ def papers_version(ranking: Column) -> tuple[str, str]:
     return ranking.name.removesuffix("_cv"), ranking.pool
 
 
-def beside_the_paper(
-    question: Question, about: str, rows: Iterable[Published], study: Study
-) -> Answer:
-    """The answer of a question that is a table of ours and the paper's numbers."""
-    published = tuple(rows)
-    if not published:
-        return missing(
-            f"The study shares no number with {question.place}: none of its data sets, methods "
-            "and scores is among those of the table, or they have not been scored."
-        )
-    if not enough_steps(study):
-        why_not = _too_few_steps(study)
-        text = f"The numbers of {question.place} are not shown here: {why_not}."
-        return replace(
-            missing(text), published=tuple(replace(row, why_not=why_not) for row in published)
-        )
-    return Answer((Sentence(f"{question.place}. {about}", "note"), _table(published)), published)
-
-
 def _too_few_steps(study: Study) -> str:
     return f"{plural(study.training.steps, 'training step')} are too few to compare with them"
-
-
-def _table(rows: Sequence[Published]) -> Table:
-    """Folded where it is long."""
-    headings = (Heading("What"), Heading("Here", numeric=True), Heading("Published", numeric=True))
-    cells = (Row((Cell(row.what), _ours(row), _theirs(row))) for row in rows)
-    long = len(rows) > MOST_OPEN_ROWS
-    summary = plural(len(rows), "number") if long else ""
-    return Table(headings, tuple(cells), summary=summary, open=not long)
-
-
-def _ours(row: Published) -> Cell:
-    models = "" if row.n is None else f" (n = {row.n:,})"
-    return Cell(_text(row, row.ours) + models, row.ours)
-
-
-def _theirs(row: Published) -> Cell:
-    return Cell(_text(row, row.published), row.published)
-
-
-def _text(row: Published, value: float | None) -> str:
-    if row.percent and value is not None:
-        return f"{100 * value:.{row.digits}f}%"
-    return number(value, row.digits)

@@ -7,7 +7,7 @@ need the files around them: a page per question, a page per cell, and a table of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -24,6 +24,7 @@ from tasks.report.extra_files import PUBLISHED, ExtraFiles, published_table
 from tasks.report.figures import colours
 from tasks.report.header import header
 from tasks.report.labels import data_label
+from tasks.report.ours_and_theirs import with_all_published
 from tasks.report.questions import QUESTIONS, Answer, Question, Sentence, load
 from tasks.report.results import Results, read_results
 from tasks.study.spec import Study
@@ -103,7 +104,18 @@ def sections(results: Results, questions: Sequence[str]) -> list[list[Part]]:
         section = by_section.setdefault(question.section or name, [])
         if not (section and section[0].answer.is_missing and part.answer.is_missing):
             section.append(part)
-    return list(by_section.values())
+    return _with_all_published(list(by_section.values()))
+
+
+def _with_all_published(answered: list[list[Part]]) -> list[list[Part]]:
+    """The sections, where the page of the papers has the published numbers of all of them."""
+    changed = with_all_published(
+        [[(part.name, part.answer) for part in section] for section in answered]
+    )
+    return [
+        [replace(part, answer=changed.get(part.name, part.answer)) for part in section]
+        for section in answered
+    ]
 
 
 def _first_page(

@@ -10,6 +10,16 @@ from __future__ import annotations
 METHODS, STRENGTHS, SEEDS = 6, 6, 50  # L, section 4 and Table 3
 SIX = ("beta_vae", "dci", "factor_vae", "mig", "modularity", "sap")  # L, section 4
 
+SEVEN = (  # L, section 4; in the order of Table 5
+    "cars3d",
+    "color_dsprites",
+    "noisy_dsprites",
+    "scream_dsprites",
+    "shapes3d",
+    "smallnorb",
+    "dsprites",
+)
+
 
 def _per_data_set(rows: dict[str, tuple[int, ...]]) -> dict[tuple[str, str], float]:
     return {
@@ -135,3 +145,35 @@ FEWER_COMPARISONS = {
     40: (0.61, 0.01),
     45: (0.61, 0.01),
 }
+# L, footnote 1: years of one GPU for all models
+YEARS = (2.52, "Locatello et al. 2019, footnote 1")
+# What no question computes: (what, number, place, why). D, appendix A.8
+REINFORCEMENT = (
+    "Rank correlation of UDR and the data efficiency of an agent that learns by reinforcement",
+    0.56,
+    "Duan et al. 2020, appendix A.8",
+    "it needs the agent COBRA and MONet, which are not part of this program",
+)
+BENCH = "its codes are made up; `tolstoy bench metrics` runs the paper's experiments"
+ANALYSIS = "the score that the paper proposes, from training dynamics, is not part of this program"
+OTHER_MODELS = "PCA, InfoGAN and VAEs on images of one object are not part of this program"
+OTHER_TABLES = (
+    *(
+        (what, None, f"Holtz et al. 2022, Table {table}", ANALYSIS)
+        for table, what in (
+            (1, "Rank correlations of its score with three metrics"),
+            (3, "Correlations of scores with and without noisy factors"),
+            (4, "Correlations of scores with unfairness and data efficiency"),
+        )
+    ),
+    ("17 scores of 3 made-up representations", None, "Carbonneau et al. 2022, Table 1", BENCH),
+    *(
+        (what, None, f"Eastwood and Williams 2018, Table {table}", OTHER_MODELS)
+        for table, what in (
+            (1, "Average scores of models"),
+            (3, "Scores by lasso"),
+            (4, "Scores by random forest"),
+            (5, "Errors for unseen combinations of factors"),
+        )
+    ),
+)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from markupsafe import Markup
 
@@ -126,6 +126,14 @@ class Filter:
 
 
 @dataclass(frozen=True)
+class FilterBar:
+    """A choice above several tables, by their ids, that hides rows of all of them."""
+
+    filters: tuple[Filter, ...]
+    tables: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Table:
     headings: tuple[Heading, ...]
     rows: tuple[Row, ...]
@@ -199,15 +207,7 @@ class Portraits:
     groups: tuple[PortraitGroup, ...]
 
 
-GRIDS = (  # how a study's models compare with a paper's, the gravest first
-    "not computed",
-    "look-alike data",
-    "other architecture",
-    "fewer steps",
-    "other settings",
-    "partial grid",
-    "full",
-)
+# How a study's models compare with a paper's, the gravest first.
 GridKind = Literal[
     "not computed",
     "look-alike data",
@@ -217,6 +217,7 @@ GridKind = Literal[
     "partial grid",
     "full",
 ]
+GRIDS: tuple[GridKind, ...] = get_args(GridKind)
 
 
 @dataclass(frozen=True)
@@ -241,7 +242,7 @@ class Published:
     grid: GridKind = "full"
 
 
-Content = Sentence | Table | Figures | Portraits
+Content = Sentence | FilterBar | Table | Figures | Portraits
 
 
 @dataclass(frozen=True)

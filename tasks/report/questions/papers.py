@@ -2,29 +2,75 @@
 
 from __future__ import annotations
 
-from tasks.report.comparable import COMPARABLE_STEPS, PAPERS_STEPS, enough_steps
-from tasks.report.published import METHODS, SEEDS, STRENGTHS
-from tasks.report.questions import Answer, Question, Sentence, missing
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tasks.report.comparable import PAPERS_STEPS, Population, members, with_grid
+from tasks.report.published import (
+    METHODS,
+    OTHER_TABLES,
+    REINFORCEMENT,
+    SEEDS,
+    SEVEN,
+    STRENGTHS,
+    YEARS,
+)
+from tasks.report.questions import Answer, Published, Question, Sentence
 from tasks.report.results import Results
 from tasks.words import plural
 
 QUESTION = Question("Beside the papers", menu="Beside the papers", needs_factors=True)
+SECONDS_PER_YEAR = 365.25 * 24 * 3600
+ABOUT = (
+    "Every published number that this report compares with, and those that it does not compute, by "
+    "table. Only numbers over a whole grid of the paper are judged: as many steps, the same data, "
+    "architecture and settings, all strengths, and nine of ten models. There, agreement means that "
+    "the 95% interval of the difference holds 0. It follows from the intervals of both; where the "
+    "paper's number allows none, it is taken to be as uncertain as ours. Of all other studies no "
+    "agreement or disagreement is claimed."
+)
 
 
 def answer(results: Results) -> Answer:
     study = results.study
-    steps = plural(study.training.steps, "training step")
-    if not enough_steps(study):
-        return missing(
-            f"This is a small study: {steps}, where the papers train for {PAPERS_STEPS:,}. Its "
-            "numbers are not comparable with the papers' numbers, so none are shown here. From "
-            f"{COMPARABLE_STEPS:,} steps on they do."
-        )
     text = (
         f"The papers train {METHODS} methods at {STRENGTHS} strengths with {SEEDS} seeds for "
         f"{PAPERS_STEPS:,} steps. This study: {plural(len(study.methods), 'method')}, "
         f"{plural(len(study.seed_list), 'seed')}, {plural(study.training.steps, 'step')}, "
-        f"architecture “{study.architecture}”. A smaller grid has less to explain, so read "
-        "differences with it in mind. Look-alike data and your own are left out."
+        f"architecture “{study.architecture}”."
     )
-    return Answer((Sentence(text),))
+    return Answer((Sentence(text), Sentence(ABOUT, "note")), tuple(_rows(results)))
+
+
+def _rows(results: Results) -> Iterator[Published]:
+    yield _years(results)
+    for what, published, place, why in REINFORCEMENT, *OTHER_TABLES:
+        yield Published(
+            what=what,
+            ours=None,
+            published=published,
+            place=place,
+            why_not=why,
+            grid="not computed",
+        )
+
+
+def _years(results: Results) -> Published:
+    """The time of all trainings. It is of other machines, so that it is never comparable."""
+    population = Population(SEVEN)
+    models = members(results.models, population)
+    years, place = YEARS
+    row = Published(
+        what="Years of training, there on one GPU (NVIDIA P100), here on what the study ran on",
+        ours=float(models["seconds"].sum()) / SECONDS_PER_YEAR if len(models) else None,
+        published=years,
+        place=place,
+        n=len(models),
+        why_not="no models of the paper's data sets and methods",
+        digits=4,
+        published_n=population.models,
+    )
+    row = with_grid(row, results.study, models, population)
+    if row.why_not:
+        return row
+    return replace(row, grid="other settings", why_not="other machines")

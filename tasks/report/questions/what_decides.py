@@ -40,6 +40,7 @@ from tasks.report.questions import (
 )
 from tasks.report.results import Column, Results, signed_so_more_is_better
 from tasks.report.sweeps import medians, sweeps
+from tasks.report.variance import moved, shares
 from tasks.words import MISSING, data_name, plural
 
 QUESTION = Question(
@@ -120,48 +121,13 @@ def what_varies(of_method: NDArray[np.int64]) -> str:
     return "method" if methods == len(of_method) else "method and strength"
 
 
-def shares(tables: Scores, of_method: NDArray[np.int64], correct: bool = True) -> Scores:
-    """(count, 2) of (count, cells, seeds): the parts between methods and between cells.
-
-    Means of n seeds differ by the seeds' variance / n even where all cells are equal; `correct`
-    takes that off. A part is never below 0.
-    """
-    there = np.isfinite(tables[0])
-    n = there.sum(axis=1)
-    filled = np.where(there, tables, 0.0)
-    means = filled.sum(axis=2) / n
-    residual = (np.where(there, tables - means[..., None], 0.0) ** 2).sum(axis=(1, 2))
-    within = residual / max(int((n - 1).sum()), 1)
-    weight = n / n.sum()
-    methods = np.eye(of_method.max() + 1)[:, of_method] * weight  # (methods, cells)
-    of_methods = methods.sum(axis=1)
-    means_of_methods = means @ methods.T / of_methods
-    grand = means @ weight
-    between_methods = ((means_of_methods - grand[:, None]) ** 2) @ of_methods
-    between_cells = ((means - grand[:, None]) ** 2) @ weight
-    if correct:
-        models = n.sum()
-        between_methods = between_methods - within * (len(of_methods) - 1) / models
-        between_cells = between_cells - within * (len(n) - 1) / models
-    total = between_cells + within
-    with np.errstate(invalid="ignore", divide="ignore"):
-        both = np.stack([between_methods, between_cells], axis=1) / total[:, None]
-    parts: Scores = np.clip(both, 0.0, 1.0)
-    return parts
-
-
 def _intervals(
     table: Scores, of_method: NDArray[np.int64], estimates: Scores, names: Sequence[str]
 ) -> tuple[Interval | None, Interval | None]:
-    """How far the estimates move from what they are of, when seeds are drawn anew."""
     if not intervals.enough_seeds(table):
         return None, None
-    n = np.isfinite(table).sum(axis=1, keepdims=True)
-    mean = np.nanmean(table, axis=1, keepdims=True)
-    spread = np.sqrt(n / np.maximum(n - 1, 1))  # seeds drawn with replacement differ by less
-    drawn = intervals.redrawn(mean + (table - mean) * spread, intervals.stream("shares", *names))
-    moved = shares(drawn, of_method) - shares(table[None], of_method, correct=False)[0]
-    low, high = np.clip(estimates + np.quantile(moved, intervals.LEVEL, axis=0), 0.0, 1.0)
+    distances = moved(table, of_method, intervals.stream("shares", *names))
+    low, high = np.clip(estimates + np.quantile(distances, intervals.LEVEL, axis=0), 0.0, 1.0)
     return Interval(float(low[0]), float(high[0])), Interval(float(low[1]), float(high[1]))
 
 

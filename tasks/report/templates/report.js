@@ -17,12 +17,18 @@ document.querySelectorAll("table[data-sortable]").forEach(table => {
   }));
 });
 document.querySelectorAll(".filters").forEach(filters => {
-  const table = document.getElementById(filters.dataset.table);
+  const tables = filters.dataset.tables.split(" ").map(id => document.getElementById(id));
   const selects = [...filters.querySelectorAll("select")];
   filters.hidden = false;
   filters.addEventListener("change", () => {
-    for (const row of table.tBodies[0].rows) {
-      row.hidden = selects.some(s => s.value && row.dataset[s.name] !== s.value);
+    for (const table of tables) {
+      let left = 0;
+      for (const row of table.tBodies[0].rows) {
+        row.hidden = selects.some(s => s.value && row.dataset[s.name] !== s.value);
+        left += !row.hidden;
+      }
+      const folded = tables.length > 1 && table.closest("details");
+      if (folded) folded.hidden = !left;
     }
   });
 });

@@ -82,7 +82,7 @@ class Grid:
             latents=LATENTS,
             probe=1000,
             training={"steps": self.steps},
-            metrics={"points": 1000},
+            metrics={"points": 10_000},
             udr={"pools": self.pools},
         )
         return study.model_copy(

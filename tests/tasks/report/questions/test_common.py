@@ -166,7 +166,8 @@ def check_portraits(portraits: Portraits) -> None:
 
 
 def check_published(row: Published) -> None:
-    assert row.what and row.place and math.isfinite(row.published)
+    assert row.what and row.place
+    assert row.published is None or math.isfinite(row.published)
     assert row.why_not or (row.ours is not None and math.isfinite(row.ours))
 
 
