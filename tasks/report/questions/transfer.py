@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import t as student_t
 
 from tasks.report.comparable import COMPARABLE_SOURCES, Population, members, with_grid
 from tasks.report.frames import groups
-from tasks.report.intervals import FEWEST_SEEDS, NORMAL, Interval
+from tasks.report.intervals import FEWEST_SEEDS, LEVEL, Interval
 from tasks.report.ours_and_theirs import beside_the_paper
 from tasks.report.published import BEATS_RANDOM, SEVEN, SIX
 from tasks.report.questions import Answer, Published, Question
@@ -101,7 +102,7 @@ def beats_random(
         return share, None
     without = (wins.sum() - lost_wins) / left
     deviation = np.sqrt((seeds - 1) / seeds * ((without - without.mean()) ** 2).sum())
-    half = float(NORMAL * deviation)
+    half = float(student_t.ppf(LEVEL[1], seeds - 1) * deviation)
     return share, Interval(max(0.0, share - half), min(1.0, share + half))
 
 

@@ -34,6 +34,10 @@ def test_every_similarity_and_both_dip_vaes_have_rows(
     results = read_results(store, grid.study())
     rows = answer(results).published
     paper = similarity.removesuffix("_cv")
+    unscored = [row for row in rows if row.ours is None]
+    assert {row.grid for row in unscored} == {"not computed"}
+    rows = tuple(row for row in rows if row.ours is not None)
+    assert {row.grid for row in rows} == {"partial grid"}
     assert [row.published for row in rows if "DIP-VAE-II," in row.what] == [
         UDR_WITH_MIG["dsprites", "dip_vae", paper, pool] for pool in ("cell", "method")
     ]
