@@ -129,14 +129,21 @@ def status(
 
 
 @app.command
-def report(store: str, /) -> int:
+def report(
+    store: str,
+    /,
+    *,
+    with_: Annotated[
+        tuple[str, ...], Parameter(name="--with", help="also a page that needs no study: theorem")
+    ] = (),
+) -> int:
     """Write the report of a store again and print its path.
 
-    Example: tolstoy report studies/smoke
+    Example: tolstoy report studies/smoke; tolstoy report studies/smoke --with theorem
     """
     from flows.commands.report import report as write_report
 
-    return write_report(store)
+    return write_report(store, with_)
 
 
 @app.command

@@ -74,7 +74,7 @@ def _run_experiment(
 
 
 def _theorem(size: int | None) -> list[dict[str, Any]]:
-    from flows.benchmarks.theorem import FEWEST, POINTS, run
+    from tasks.theorem import FEWEST, POINTS, run
 
     if size is not None and size < FEWEST:
         raise WrongInput("--size", size, f"a number of points from {FEWEST}")

@@ -9,6 +9,7 @@ from statistics import median
 import pyarrow.compute as pc
 
 from flows.commands.text import warn
+from infra.errors import WrongInput, one_of
 from infra.store import Store
 from metrics import HEADLINE
 from tasks.study.damage import damage_text, damaged_parts
@@ -21,16 +22,20 @@ from tasks.study.survey import CellState, survey
 MADE_FROM = ("report", "made-from.json")
 
 
-def report(uri: str) -> int:
-    """Write the report of a store, and print its path."""
+def report(uri: str, requested: Sequence[str] = ()) -> int:
+    """Write the report of a store, with these further questions, and print its path."""
     from tasks.report.page import write_report
+    from tasks.report.questions import ON_REQUEST, QUESTIONS
 
+    for name in requested:
+        if name not in ON_REQUEST:
+            raise WrongInput("--with", name, one_of(ON_REQUEST, name))
     store = Store(uri)
     study = stored_study(store)
     store.prepare()
     if text := damage_text(store, damaged_parts(store, survey(study, store))):
         warn(text)
-    print(write_report(store, study))
+    print(write_report(store, study, (*QUESTIONS, *dict.fromkeys(requested))))
     return 0
 
 

@@ -62,6 +62,8 @@ QUESTIONS = (
     "udr_with_mig",
     "transfer",
 )
+# Only where they are asked for: they need no store, and take some time.
+ON_REQUEST = ("theorem",)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from tasks.citations import PAPERS
 from tasks.report.page import sections, write_report
 from tasks.report.published import SIX
 from tasks.report.questions import (
+    ON_REQUEST,
     QUESTIONS,
     Answer,
     Figures,
@@ -251,4 +252,4 @@ def test_every_question_names_its_papers_and_its_section() -> None:
 def test_every_file_of_the_folder_is_on_the_page() -> None:
     folder = Path(load.__code__.co_filename).parent
     files = {path.stem for path in folder.glob("*.py")} - {"__init__"}
-    assert files == set(QUESTIONS)
+    assert files == {*QUESTIONS, *ON_REQUEST}

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from flows.benchmarks.theorem import entangled, householder, slopes
 from flows.cli import main
+from tasks.theorem import entangled, householder, slopes
 
 
 def test_the_matrix_of_two_factors_is_the_papers() -> None:
