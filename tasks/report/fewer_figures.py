@@ -29,8 +29,10 @@ def figures_of_versions(
         of_data = [curve for curve in curves if (curve.data, curve.source) == key]
         rows = [row for row in version_rows(of_data, metrics) if sum(map(bool, row.cells)) > 1]
         if len(rows) > 1:
-            collected.append(FigureGroup(data_label(*key), (_of_versions(rows, key, styles),)))
-    return tuple(collected), method_legend(styles) if collected else ()
+            collected.append(_of_versions(rows, key, styles))
+    if not collected:
+        return (), ()
+    return (FigureGroup("Versions of UDR", tuple(collected)),), method_legend(styles)
 
 
 def _of_versions(
@@ -70,7 +72,7 @@ def _of_versions(
         for row, line in zip(rows, lines, strict=True)
     )
     about = f"Mean rank correlation by comparisons on {data_name(key[0])}: {described}."
-    return Figure("Versions of UDR", about, drawing, data)
+    return Figure(data_label(*key), about, drawing, data)
 
 
 def figures_of_methods(
