@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -13,14 +12,11 @@ from typing import Any
 
 from infra.store import Store
 from tasks.log import LOG
+from tasks.reasons import GAP, common_reason, pattern_of
 from tasks.study.model import CAN_RETRY, TRAINED
 from tasks.study.stored import STUDY_FILE
 from tasks.study.survey import CellState
 
-NUMBER = re.compile(
-    r"\b[0-9a-f]{16}\b|(?<![\w.-])[-+]?\d+(?:[.,:]\d+)*(?:e[-+]?\d+)?", re.IGNORECASE
-)
-GAP = "\0"  # in the place of a number
 EXAMPLES = 3
 GROUPS_PRINTED = 8
 LONGEST = 160  # characters of a reason; the log has all
@@ -54,7 +50,7 @@ def failures(cells: Sequence[CellState]) -> list[FailureGroup]:
             status = state.status.get(model.id, TRAINED)
             if status != TRAINED:
                 reason = " ".join(state.reasons.get(model.id, "").split()) or "no reason is known"
-                group = groups.setdefault((status, NUMBER.sub(GAP, reason)), [])
+                group = groups.setdefault((status, pattern_of(reason)), [])
                 group.append(
                     {
                         "model_id": model.id,
@@ -67,7 +63,7 @@ def failures(cells: Sequence[CellState]) -> list[FailureGroup]:
         FailureGroup(
             status,
             pattern.replace(GAP, "#"),
-            _common_reason([model["reason"] for model in models]),
+            common_reason([model["reason"] for model in models]),
             count=len(models),
             cells=len({model["cell"] for model in models}),
             examples=tuple(models[:EXAMPLES]),
@@ -75,13 +71,6 @@ def failures(cells: Sequence[CellState]) -> list[FailureGroup]:
         for (status, pattern), models in groups.items()
     ]
     return sorted(made, key=lambda group: (-group.count, group.status, group.pattern))
-
-
-def _common_reason(reasons: Sequence[str]) -> str:
-    """Of reasons that differ only in numbers: # where these differ."""
-    columns = zip(*map(NUMBER.findall, reasons), strict=True)
-    numbers = iter([column[0] if len(set(column)) == 1 else "#" for column in columns])
-    return NUMBER.sub(lambda _: next(numbers), reasons[0])
 
 
 def failures_text(cells: Sequence[CellState], store: Store) -> str:

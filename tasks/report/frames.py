@@ -38,6 +38,8 @@ MODEL_COLUMNS = [
     "elbo",
     "architecture",
     "versions",
+    "memory_mb",
+    "tries",
 ]
 RANK_COLUMNS = [
     "model_id",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tasks.reasons import shortened
 from tasks.report.frames import CELL, Frames, groups
 from tasks.report.labels import method_label
 from tasks.report.questions import (
@@ -20,7 +21,7 @@ from tasks.report.results import Results
 from tasks.words import data_name, strength_text
 
 QUESTION = Question("Failures", section="run")
-MOST_ROWS, MOST_SEEDS, MOST_LETTERS = 50, 12, 300
+MOST_ROWS, MOST_SEEDS = 50, 12
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,6 @@ def _row(failure: CellFailure, results: Results) -> Row:
     if len(failure.seeds) > MOST_SEEDS:
         seeds += f" and {len(failure.seeds) - MOST_SEEDS} more"
     first, last = failure.steps
-    reason = failure.reason
-    if len(reason) > MOST_LETTERS:
-        reason = reason[: MOST_LETTERS - 3].rsplit(" ", 1)[0] + "..."
     return Row(
         (
             Cell(data_name(failure.data)),
@@ -86,6 +84,6 @@ def _row(failure: CellFailure, results: Results) -> Row:
             Cell(seeds),
             Cell(failure.status, style="ill"),
             Cell(f"{first:,}" if first == last else f"{first:,}–{last:,}", first),
-            Cell(reason),
+            Cell(shortened(failure.reason)),
         )
     )
