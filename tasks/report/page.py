@@ -1,7 +1,8 @@
 """The report of a study: read the tables, answer the questions, write a folder of pages.
 
 index.html holds the findings and needs no other file, so that it can be sent alone. The other pages
-need the files around them: a page per question, a page per cell, and a table of all models.
+need the files around them: a page per question, per data set and per cell, and a table of all
+models.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from markupsafe import Markup
 from infra.store import Store
 from tasks.citations import references
 from tasks.report.cells import cell_pages
+from tasks.report.data_pages import Finding, data_pages
 from tasks.report.every_model import every_model
 from tasks.report.extra_files import PUBLISHED, ExtraFiles, published_table
 from tasks.report.figures import colours
+from tasks.report.frames import DATA_SET, groups
 from tasks.report.header import header
-from tasks.report.labels import data_label
+from tasks.report.labels import data_label, data_page, without_links
 from tasks.report.ours_and_theirs import with_all_published
 from tasks.report.questions import QUESTIONS, Answer, Question, Sentence, load
 from tasks.report.results import Results, read_results
@@ -62,11 +65,16 @@ def write_report(store: Store, study: Study, questions: Sequence[str] = QUESTION
         "sections": answered,
         "files": extra,
         "alone": False,
+        "data_names": [data_page(*key) for key, _ in groups(results.frames.models, DATA_SET)],
     }
     for section in answered:
         first = section[0]
         page: dict[str, Any] = {"root": "../", "current": first.name, "title": first.question.title}
         files.write(f"questions/{first.name}.html", _render("part", common, page, parts=section))
+    for name, title, answers in data_pages(results, _findings(answered)):
+        page = {"root": "../", "current": name, "title": title}
+        parts = [Part(f"part-{i}", Question(t), a) for i, (t, a) in enumerate(answers.items(), 1)]
+        files.write(f"data/{name}.html", _render("part", common, page, parts=parts))
     for name, title, answer in cell_pages(results):
         page = {"root": "../", "current": name, "title": title}
         part = Part("cell", Question(title), answer)
@@ -115,6 +123,17 @@ def _with_all_published(answered: list[list[Part]]) -> list[list[Part]]:
     return [
         [replace(part, answer=changed.get(part.name, part.answer)) for part in section]
         for section in answered
+    ]
+
+
+def _findings(answered: Sequence[Sequence[Part]]) -> list[Finding]:
+    """Of all questions, as a page in a folder links them."""
+    link = Markup('<a href="../questions/{}.html#{}">{}</a>')
+    return [
+        (link.format(section[0].name, part.name, part.question.title), sentence)
+        for section in answered
+        for part in section
+        for sentence in part.findings
     ]
 
 
@@ -189,6 +208,7 @@ def _template(name: str) -> jinja2.Template:
     )
     environment.globals.update(
         data_label=data_label,
+        without_links=without_links,
         number=number,
         on_first_page=on_first_page,
         plural=plural,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pandas as pd
@@ -84,6 +84,17 @@ class Results:
     def styles(self) -> dict[str, Style]:
         """How each method is drawn, in the order of the study."""
         return styles_of([*self.study.methods, *self.frames.models["method"].unique()])
+
+    def of_data(self, data: str, source: str) -> Results:
+        """The same of one data set: its models, and scores of which any has a value."""
+
+        def here(rows: pd.DataFrame) -> pd.DataFrame:
+            return rows[(rows["data"] == data) & (rows["source"] == source)]
+
+        models = here(self.models)
+        columns = tuple(c for c in self.columns if models[c.id].notna().any())
+        frames = replace(self.frames, models=here(self.frames.models))
+        return replace(self, frames=frames, models=models, columns=columns)
 
     def with_parts(self, wanted: Sequence[Column]) -> pd.DataFrame:
         """The models with a further column for each of these parts of metrics."""

@@ -33,6 +33,17 @@ def pictures_of(
     return pictures
 
 
+def first_rows(picture: Picture | None, height: int) -> Picture | None:
+    """The top of a picture, as high as this, as a picture of its own."""
+    if picture is None or picture.height < height:
+        return None
+    file = io.BytesIO()
+    with Image.open(io.BytesIO(picture.content)) as whole:
+        whole.crop((0, 0, picture.width, height)).save(file, "WEBP", quality=QUALITY)
+    stem = picture.name.removesuffix(".webp")
+    return Picture(f"{stem}-top.webp", file.getvalue(), picture.width, height, ())
+
+
 def _picture(row: dict[str, Any]) -> Picture | None:
     """None for bytes that are no picture: a damaged one must not cost the report."""
     try:

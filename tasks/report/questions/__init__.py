@@ -223,6 +223,21 @@ GRIDS: tuple[GridKind, ...] = get_args(GridKind)
 
 
 @dataclass(frozen=True)
+class Facts:
+    """Terms, and what is to say of each."""
+
+    facts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A picture of pictures, as they are in a data set."""
+
+    picture: Picture
+    description: str
+
+
+@dataclass(frozen=True)
 class Published:
     """A number of a paper, ours of the same statistic, and why the two are not comparable.
 
@@ -244,7 +259,7 @@ class Published:
     grid: GridKind = "full"
 
 
-Content = Sentence | FilterBar | Table | Figures | Portraits
+Content = Sentence | FilterBar | Table | Figures | Portraits | Facts | Sheet
 
 
 @dataclass(frozen=True)

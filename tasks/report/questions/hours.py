@@ -168,7 +168,7 @@ def _tries(tries: FailedTries, models: pd.DataFrame) -> Iterator[Sentence | Tabl
         yield Sentence(f"Every try to train a model ended with its weights{some}.")
         return
     counted = plural(tries.known, "try", "tries")
-    yield Sentence(f"{tries.count:,} of {counted} ended without weights:")
+    yield Sentence(f"{tries.count:,} of {counted} ended without weights.")
     by_id = models.set_index("model_id", drop=False)
     rows = tuple(
         Row(

@@ -10,6 +10,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from metrics import DEVIATION, HEADLINE
+from tasks.report.every_model import cell_page
 from tasks.report.figures.axes import Limits, limits
 from tasks.report.figures.sparklines import sparkline
 from tasks.report.frames import CELL, DATA_SET, Frames, groups
@@ -72,7 +73,7 @@ def answer(results: Results) -> Answer:
         return missing(text + "to show.")
     rows = cell_rows(results.frames, results.models, results.columns)
     notes = (*_repeats(results), *_chaotic_dci(results))
-    return Answer((*_sentences(results, rows), *notes, _table(results, rows)))
+    return Answer((*_sentences(results, rows), *notes, score_table(results, rows)))
 
 
 def _chaotic_dci(results: Results) -> list[Sentence]:
@@ -120,8 +121,14 @@ def _repeats(results: Results) -> list[Sentence]:
     return [Sentence(f"{about}{', '.join(texts)}.", "note")] if texts else []
 
 
-def cell_rows(frames: Frames, models: pd.DataFrame, columns: Sequence[Column]) -> list[CellRow]:
-    """A row per cell of which any model ended, in the order of the grid."""
+def cell_rows(
+    frames: Frames,
+    models: pd.DataFrame,
+    columns: Sequence[Column],
+    best_of_method: bool = False,
+) -> list[CellRow]:
+    """A row per cell of which any model ended, in the order of the grid. The best of each data set
+    is marked, or of each of its methods."""
     trained = dict(groups(models, CELL))
     rows = []
     for key, ended in groups(frames.models, CELL):
@@ -139,7 +146,7 @@ def cell_rows(frames: Frames, models: pd.DataFrame, columns: Sequence[Column]) -
                 scores=tuple(summarise(of_cell[column.id]) for column in columns),
             )
         )
-    return _mark_best(rows, columns)
+    return _mark_best(rows, columns, best_of_method)
 
 
 def summarise(scores: pd.Series[float]) -> Summary:
@@ -149,15 +156,16 @@ def summarise(scores: pd.Series[float]) -> Summary:
     return Summary(tuple(values.tolist()), float(np.quantile(values, 0.5)))
 
 
-def _mark_best(rows: list[CellRow], columns: Sequence[Column]) -> list[CellRow]:
-    """Mark the best median of every data set and score, where there is a choice; the lowest where
-    less is better."""
+def _mark_best(rows: list[CellRow], columns: Sequence[Column], of_method: bool) -> list[CellRow]:
+    """Mark the best median of every data set (or of its methods) and score, where there is a
+    choice; the lowest where less is better."""
     marked = [list(row.scores) for row in rows]
     for place, column in enumerate(columns):
-        of_data: dict[tuple[str, str], list[int]] = {}
+        of_data: dict[tuple[str, str, str], list[int]] = {}
         for i, row in enumerate(rows):
             if column.direction and row.scores[place].median is not None:
-                of_data.setdefault((row.data, row.source), []).append(i)
+                key = (row.data, row.source, row.method if of_method else "")
+                of_data.setdefault(key, []).append(i)
         for candidates in of_data.values():
             medians = [rows[i].scores[place].median or 0.0 for i in candidates]
             top = max(medians) if column.more_is_better else min(medians)
@@ -211,7 +219,8 @@ def _unscored(frames: Frames) -> list[str]:
     return sentences
 
 
-def _table(results: Results, rows: Sequence[CellRow]) -> Table:
+def score_table(results: Results, rows: Sequence[CellRow]) -> Table:
+    """A row per cell, which leads to its page."""
     scales = [limits(results.models[column.id]) for column in results.columns]
     return Table(
         headings=(
@@ -240,7 +249,10 @@ def _filters(results: Results) -> tuple[Filter, ...]:
 
 
 def _row(place: int, row: CellRow, scales: Sequence[Limits], results: Results) -> Row:
-    name = method_label(row.method, results.styles, row.strength)
+    label = method_label(row.method, results.styles, row.strength)
+    name = Markup('<a class="plain" href="../cells/{}.html">{}</a>').format(
+        cell_page({key: getattr(row, key) for key in CELL}), label
+    )
     below = (Markup('<span class="ill">of {}</span>').format(row.ended),)
     counts = (
         *(below if row.ended > row.trained else ()),

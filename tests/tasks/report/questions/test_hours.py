@@ -115,7 +115,7 @@ def test_tries_are_grouped_by_the_reason_in_the_logs(make_store: MakeStore) -> N
         (KILLED, 1, 1),
     ]
     assert (tries.known, tries.count) == (9, 4)
-    assert "4 of 9 tries ended without weights:" in texts(store, grid)
+    assert "4 of 9 tries ended without weights." in texts(store, grid)
     table = tables(store, grid)["Tries that ended without weights"]
     assert first[0] in table.rows[0].cells[3].text
 
