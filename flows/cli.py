@@ -136,14 +136,16 @@ def report(
     with_: Annotated[
         tuple[str, ...], Parameter(name="--with", help="also a page that needs no study: theorem")
     ] = (),
+    watch: Annotated[bool, Parameter(help="renew it until the study is done, or Ctrl-C")] = False,
+    every: Annotated[float | None, Parameter(help="seconds between two looks [30]")] = None,
 ) -> int:
-    """Write the report of a store again and print its path.
+    """Write the report of a store again and print its path; with --watch while a study runs.
 
-    Example: tolstoy report studies/smoke; tolstoy report studies/smoke --with theorem
+    Example: tolstoy report studies/smoke --watch; tolstoy report studies/smoke --with theorem
     """
     from flows.commands.report import report as write_report
 
-    return write_report(store, with_)
+    return write_report(store, with_, watch=watch, every=every)
 
 
 @app.command

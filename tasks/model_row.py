@@ -13,8 +13,6 @@ from infra.store import Store
 from tasks.log import model_log
 from tasks.study.model import Model
 
-PACKAGES = ("tolstoy", "torch", "numpy", "scikit-learn", "python")
-
 
 def write_row(model: Model, store: Store, status: str, reason: str = "", **numbers: Any) -> None:
     """Write a model's row in `models`; columns that are not given stay empty."""
@@ -45,5 +43,5 @@ def status_of(model: Model, store: Store) -> str:
 
 @lru_cache(maxsize=1)
 def versions() -> str:
-    packages = {name: version(name) for name in PACKAGES if name != "python"}
+    packages = {name: version(name) for name in ("tolstoy", "torch", "numpy", "scikit-learn")}
     return json.dumps({**packages, "python": python_version(), **made_with()})

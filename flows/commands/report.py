@@ -22,15 +22,29 @@ from tasks.study.survey import CellState, survey
 MADE_FROM = ("report", "made-from.json")
 
 
-def report(uri: str, requested: Sequence[str] = ()) -> int:
-    """Write the report of a store, with these further questions, and print its path."""
+def report(
+    uri: str,
+    requested: Sequence[str] = (),
+    *,
+    watch: bool = False,
+    every: float | None = None,
+) -> int:
+    """Write the report of a store, with these further questions, and print its path; with `watch`
+    again and again until the study is done."""
     from tasks.report.page import write_report
     from tasks.report.questions import ON_REQUEST, QUESTIONS
 
+    if every is not None and not (watch and every > 0):
+        accepted = "seconds above 0" if watch else "nothing, except with --watch"
+        raise WrongInput("--every", every, accepted)
     for name in requested:
         if name not in ON_REQUEST:
             raise WrongInput("--with", name, one_of(ON_REQUEST, name))
     store = Store(uri)
+    if watch:
+        from flows.commands.watch_report import EVERY_SECONDS, watch_report
+
+        return watch_report(store, every or EVERY_SECONDS, requested)
     study = stored_study(store)
     store.prepare()
     if text := damage_text(store, damaged_parts(store, survey(study, store))):
@@ -39,16 +53,24 @@ def report(uri: str, requested: Sequence[str] = ()) -> int:
     return 0
 
 
-def renewed_report(study: Study, store: Store) -> str:
-    """Write the report if the tables have changed since; returns its path."""
+def tables_hash(study: Study, store: Store) -> str:
+    """Changes when the study or its tables do."""
     parts = [store.listing("tables", name) for name in store.names("tables")]
-    made_from = hashlib.sha256(f"{study.model_dump_json()} {parts}".encode()).hexdigest()
+    return hashlib.sha256(f"{study.model_dump_json()} {parts}".encode()).hexdigest()
+
+
+def renewed_report(
+    study: Study, store: Store, requested: Sequence[str] = (), even_if_same: bool = False
+) -> str:
+    """Write the report if the tables have changed since; returns its path."""
+    made_from = tables_hash(study, store)
     has_report = store.exists(*MADE_FROM) and store.exists("report", "index.html")
-    if has_report and store.read_json(*MADE_FROM) == made_from:
+    if not even_if_same and has_report and store.read_json(*MADE_FROM) == made_from:
         return store.address("report", "index.html")
     from tasks.report.page import write_report
+    from tasks.report.questions import QUESTIONS
 
-    path = write_report(store, study)
+    path = write_report(store, study, (*QUESTIONS, *dict.fromkeys(requested)))
     store.write_json(made_from, *MADE_FROM)
     return path
 

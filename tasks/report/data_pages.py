@@ -16,6 +16,7 @@ from tasks.report.every_model import model_link
 from tasks.report.figures.portraits import first_rows, pictures_of
 from tasks.report.frames import DATA_SET, groups
 from tasks.report.labels import data_label, data_page, method_label
+from tasks.report.provenance import checksums
 from tasks.report.questions import (
     Answer,
     Cell,
@@ -87,16 +88,9 @@ def _about(data: str, source: str, choice: DataChoice | None) -> Iterator[Conten
         yield _factor_table(factors)
 
 
-def _checksums(
-    data: str, source: str, choice: DataChoice | None
-) -> Iterator[tuple[str, str | Markup]]:
-    if choice is not None and choice.content and choice.source == source:
-        yield "Hash of the content", Markup("<code>{}</code>").format(choice.content)
-    if data in known_data.DATA_SETS:
-        for place, published in known_data.published_files(data).items():
-            for file in published.files if place == source else ():
-                if file.checksum:
-                    yield file.name, Markup("<code>{}</code>").format(file.checksum)
+def _checksums(data: str, source: str, choice: DataChoice | None) -> Iterator[tuple[str, Markup]]:
+    for name, checksum in checksums(data, source, choice):
+        yield f"Checksum, {name}", Markup("<code>{}</code>").format(checksum)
 
 
 def _papers(data: str) -> Iterator[tuple[str, Markup]]:

@@ -23,6 +23,11 @@ class ExtraFiles:
         self.contents: dict[str, bytes] = {}
         self._figures: Counter[str] = Counter()  # of each page
 
+    def taken(self) -> list[tuple[str, bytes]]:
+        """The files since this was last asked; they are forgotten."""
+        contents, self.contents = self.contents, {}
+        return list(contents.items())
+
     def picture(self, picture: Picture) -> str:
         name = f"{PICTURES}/{picture.name}"
         self.contents[name] = picture.content

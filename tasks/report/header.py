@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 import pandas as pd
 
 from tasks.report.frames import DATA_SET, Frames
+from tasks.report.provenance import made_with_of, packages_text
 from tasks.study.spec import Study
 from tasks.what_was_read import pictures_text
 from tasks.words import duration, plural
@@ -35,8 +35,7 @@ class Header:
 
 def header(study: Study, frames: Frames) -> Header:
     models = frames.models
-    strengths = sum(len(swept) for swept in study.methods.values())
-    every = max(len(study.data) * strengths * len(study.seed_list), len(models))
+    every = planned(study, models)
     return Header(
         counts={status: int((models["status"] == status).sum()) for status in STATUSES},
         all=every,
@@ -44,6 +43,12 @@ def header(study: Study, frames: Frames) -> Header:
         data_sets=data_sets(study, models),
         facts=tuple((term, text) for term, text in _facts(study, models) if text),
     )
+
+
+def planned(study: Study, models: pd.DataFrame) -> int:
+    """The models of the study's grid; an older grid may have left more in the tables."""
+    strengths = sum(len(swept) for swept in study.methods.values())
+    return max(len(study.data) * strengths * len(study.seed_list), len(models))
 
 
 def data_sets(study: Study, models: pd.DataFrame) -> tuple[DataSet, ...]:
@@ -68,7 +73,7 @@ def _facts(study: Study, models: pd.DataFrame) -> list[tuple[str, str]]:
         ("Protocol", ", ".join(str(p) for p in sorted(models["protocol"].unique()))),
         ("Trained on", ", ".join(sorted(d for d in models["device"].dropna().unique() if d))),
         ("Training time", f"{duration(seconds)} in all" if seconds else ""),
-        ("Versions", "; ".join(_versions(text) for text in models["versions"].dropna().unique())),
+        ("Versions", "; ".join(_versions(models))),
     ]
 
 
@@ -79,9 +84,7 @@ def _seeds(seeds: tuple[int, ...]) -> str:
     return f"{len(seeds)} ({', '.join(str(seed) for seed in seeds[:8])}{more})"
 
 
-def _versions(text: str) -> str:
-    """`torch 2.13.0, numpy 2.4.6`; text that is no such JSON is shown unchanged."""
-    try:
-        return ", ".join(f"{name} {version}" for name, version in json.loads(text).items())
-    except (ValueError, AttributeError):
-        return text
+def _versions(models: pd.DataFrame) -> list[str]:
+    """`torch 2.13.0, numpy 2.4.6`, each once; text that is no such JSON is shown unchanged."""
+    texts = models["versions"].dropna().unique()
+    return list(dict.fromkeys(packages_text(made_with_of(text)) for text in texts))

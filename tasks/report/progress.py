@@ -1,0 +1,70 @@
+"""What a study lacks at the moment at which its report is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow.compute as pc
+
+from infra.drivers.liveness import DriverWatch, Life
+from infra.drivers.lock import BEAT_SECONDS
+from infra.store import Store
+from metrics import HEADLINE
+from tasks.report.frames import Frames
+from tasks.report.header import planned
+from tasks.report.results import Results
+from tasks.study.spec import Study
+from tasks.words import plural
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How many models have ended, and what is left."""
+
+    ended: int
+    planned: int
+    unscored: int  # trained models without all metrics
+    unranked: int  # trained models that are in no ranking
+    has_driver: bool  # whether somebody works on it
+
+    @property
+    def done(self) -> bool:
+        return self.ended == self.planned and not self.unscored and not self.unranked
+
+    @property
+    def text(self) -> str:
+        """`In progress: 40 of 120 models, 3 of these to score`; empty when nothing is left."""
+        if self.done:
+            return ""
+        counts = f"{self.ended:,} of {plural(self.planned, 'model')}"
+        left = [(self.unscored, "score"), (self.unranked, "rank")]
+        counts += "".join(f", {count:,} to {what}" for count, what in left if count)
+        return f"In progress: {counts}" if self.has_driver else f"Not finished: {counts}"
+
+
+def progress(results: Results) -> Progress:
+    study, frames = results.study, results.frames
+    ranked = bool(study.udr.pools and study.udr.similarities)
+    trained = set(frames.trained["model_id"])
+    return Progress(
+        ended=len(frames.models),
+        planned=planned(study, frames.models),
+        unscored=_unscored(study, frames),
+        unranked=len(trained - set(frames.ranks["model_id"])) if ranked else 0,
+        has_driver=has_driver(results.store),
+    )
+
+
+def has_driver(store: Store) -> bool:
+    """Whether a run works on the store; one of another machine counts until it is seen dead."""
+    drivers = DriverWatch(store, "", BEAT_SECONDS).drivers()
+    return bool(drivers[Life.ALIVE] or drivers[Life.UNKNOWN])
+
+
+def _unscored(study: Study, frames: Frames) -> int:
+    """A score that could not be computed has a row, too."""
+    rows = frames.parts.filter(pc.equal(frames.parts["part"], HEADLINE))
+    pairs = rows.select(["model_id", "metric"]).to_pandas().drop_duplicates()
+    wanted = set(study.metrics.names)
+    counts = pairs[pairs["metric"].isin(wanted)]["model_id"].value_counts()
+    return len(frames.trained) - int((counts == len(wanted)).sum()) if wanted else 0
