@@ -98,6 +98,8 @@ class Page(HTMLParser):
 
 NO_NUMBER = re.compile(r"\b(nan|none|null|inf|infinity)\b", re.IGNORECASE)
 SENTENCES = (
+    "number allows none",
+    "none of them is computed",
     "None: every model",
     "none are shown here",
     "none worth printing",
