@@ -22,6 +22,7 @@ def portrait(
     columns: Sequence[Column],
     results: Results,
     pictures: Mapping[str, Picture | None] | None = None,
+    order: str = "by falling KL",
 ) -> Portrait:
     """`pictures` by kind; they are read from the store if they are not given."""
     collapsed = ", collapsed: no informative latent" if model["collapsed"] else ""
@@ -42,8 +43,8 @@ def portrait(
         caption=caption,
         description=(
             f"Latent traversal of {method_name(model['method'])} at strength "
-            f"{strength_text(model['strength'])}, seed {model['seed']}: one row per latent, by "
-            "falling KL."
+            f"{strength_text(model['strength'])}, seed {model['seed']}: one row per latent, "
+            f"{order}."
         ),
         traversal=pictures.get("traversal"),
         reconstruction=pictures.get("reconstruction"),

@@ -38,6 +38,17 @@ SPARE = (
     Style("--m8", "#7a5195", "#b48fd0", ">"),
     Style("--m9", "#6b8e23", "#a4c65c", "p"),
 )
+# From the least to the most: on either page the most stands out most. The steps are those of
+# ColorBrewer's YlGnBu, which differ in lightness, so that any colour vision can order them.
+STEPS = (
+    ("--q0", "#c7e9b4", "#31467f"),
+    ("--q1", "#7fcdbb", "#2c63a8"),
+    ("--q2", "#41b6c4", "#1f86c1"),
+    ("--q3", "#1d91c0", "#3aacc6"),
+    ("--q4", "#225ea8", "#74c9be"),
+    ("--q5", "#253494", "#b0e0b6"),
+    ("--q6", "#081d58", "#eef8b8"),
+)
 PAGE = {
     "--ink": (INK, DARK_INK),
     "--muted": (MUTED, DARK_MUTED),
@@ -62,7 +73,8 @@ def styles_of(methods: Iterable[str]) -> dict[str, Style]:
 def variables() -> dict[str, str]:
     """The CSS variable of every light colour."""
     of_page = {light: name for name, (light, _) in PAGE.items()}
-    return of_page | {style.light: style.variable for style in (*KNOWN.values(), *SPARE)}
+    of_steps = {light: name for name, light, _ in STEPS}
+    return of_page | of_steps | {style.light: style.variable for style in (*KNOWN.values(), *SPARE)}
 
 
 def css() -> str:
@@ -74,6 +86,9 @@ def css() -> str:
     for style in (*KNOWN.values(), *SPARE):
         light.append(f"{style.variable}:{style.light}")
         dark.append(f"{style.variable}:{style.dark}")
+    for name, of_light, of_dark in STEPS:
+        light.append(f"{name}:{of_light}")
+        dark.append(f"{name}:{of_dark}")
     return (
         f":root{{color-scheme:light dark;{';'.join(light)}}}\n"
         f"@media (prefers-color-scheme:dark){{:root{{{';'.join(dark)}}}}}"

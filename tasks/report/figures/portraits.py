@@ -1,35 +1,47 @@
-"""The stored pictures of a model, as the report holds them: a tenth of the PNG's size."""
+"""The stored pictures of models, as the report has them: a few kilobytes each."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from PIL import Image
 
+from infra.pictures import GAP
 from infra.store import Store, merged_key
 from tasks.report.questions import Picture
 from tasks.study.model import cell_name
 
-QUALITY = 80  # of WebP
+KINDS = ("traversal", "reconstruction")
+QUALITY = 50  # of WebP
+SCALES = (1.0, 0.75, 0.5)  # the next is tried if a file has more bytes than LARGEST
+LARGEST = 10_000
 
 
 def pictures_of(
-    store: Store, models: Sequence[Mapping[Any, Any]]
+    store: Store,
+    models: Sequence[Mapping[Any, Any]],
+    kinds: Collection[str] = KINDS,
+    by_latent: bool = False,
 ) -> dict[str, dict[str, Picture | None]]:
-    """By model and kind, of models of one cell; they are read only now, since a study has
-    gigabytes of them."""
+    """By model and kind; they are read only now, since a study has gigabytes of them.
+
+    With `by_latent` the rows of a traversal are in the order of the latents, not of their KL.
+    """
     ids = [str(model["model_id"]) for model in models]
-    first = models[0]
-    cell = cell_name(first["data"], first["method"], first["strength"])
-    rows = store.read("pictures", keys=[*ids, merged_key(cell)])
-    rows = rows.filter(pc.is_in(rows["model_id"], pa.array(ids, pa.string()))).to_pylist()
+    cells = dict.fromkeys(cell_name(m["data"], m["method"], m["strength"]) for m in models)
+    rows = store.read("pictures", keys=[*ids, *map(merged_key, cells)])
+    wanted = pc.and_(
+        pc.is_in(rows["model_id"], pa.array(ids, pa.string())),
+        pc.is_in(rows["kind"], pa.array(list(kinds), pa.string())),
+    )
     pictures: dict[str, dict[str, Picture | None]] = {model_id: {} for model_id in ids}
-    for row in rows:
-        pictures[row["model_id"]][row["kind"]] = _picture(row)
+    for row in rows.filter(wanted).to_pylist():
+        pictures[row["model_id"]][row["kind"]] = _picture(row, by_latent)
     return pictures
 
 
@@ -39,20 +51,58 @@ def first_rows(picture: Picture | None, height: int) -> Picture | None:
         return None
     file = io.BytesIO()
     with Image.open(io.BytesIO(picture.content)) as whole:
-        whole.crop((0, 0, picture.width, height)).save(file, "WEBP", quality=QUALITY)
+        part = round(height * whole.height / picture.height)  # the file may be smaller
+        whole.crop((0, 0, whole.width, part)).save(file, "WEBP", quality=QUALITY)
     stem = picture.name.removesuffix(".webp")
     return Picture(f"{stem}-top.webp", file.getvalue(), picture.width, height, ())
 
 
-def _picture(row: dict[str, Any]) -> Picture | None:
+def _picture(row: dict[str, Any], by_latent: bool) -> Picture | None:
     """None for bytes that are no picture: a damaged one must not cost the report."""
+    rows = list(zip(row["order"] or [], row["kl"] or [], strict=False))
+    kind = row["kind"]
     try:
         with Image.open(io.BytesIO(row["png"])) as png:
-            width, height = png.size
-            file = io.BytesIO()
-            png.convert("RGB").save(file, "WEBP", quality=QUALITY)
+            picture = png.convert("RGB")
+        if by_latent and rows:
+            picture = _by_latent(picture, row["order"])
+            rows.sort()
+            kind = "latents"
+        content = small_file(picture)
     except (OSError, TypeError, ValueError, SyntaxError):
         return None
-    name = f"{row['model_id']}-{row['kind']}.webp"
-    order, kl = row["order"] or [], row["kl"] or []
-    return Picture(name, file.getvalue(), width, height, tuple(zip(order, kl, strict=False)))
+    name = f"{row['model_id']}-{kind}.webp"
+    columns = _columns(picture, len(rows))
+    return Picture(name, content, picture.width, picture.height, tuple(rows), columns)
+
+
+def small_file(picture: Image.Image) -> bytes:
+    """A WebP of at most LARGEST bytes, or of half the width and height: a model that has hardly
+    been trained draws noise, which no format makes small."""
+    content = b""
+    for scale in SCALES:
+        size = round(picture.width * scale), round(picture.height * scale)
+        file = io.BytesIO()
+        scaled = picture if scale == 1 else picture.resize(size, Image.Resampling.LANCZOS)
+        scaled.save(file, "WEBP", quality=QUALITY)
+        content = file.getvalue()
+        if len(content) <= LARGEST:
+            break
+    return content
+
+
+def _columns(picture: Image.Image, rows: int) -> int:
+    """How many pictures stand in each row of a grid of square ones."""
+    return round((picture.width + GAP) * rows / (picture.height + GAP)) if rows else 0
+
+
+def _by_latent(picture: Image.Image, order: Sequence[int]) -> Image.Image:
+    """The rows of a grid, sorted by the latents that they move."""
+    pixels = np.asarray(picture)
+    each = (picture.height + GAP) // len(order)
+    sorted_pixels = pixels.copy()
+    for to, place in enumerate(np.argsort(order, kind="stable")):
+        source, target = place * each, to * each
+        height = each - GAP
+        sorted_pixels[target : target + height] = pixels[source : source + height]
+    return Image.fromarray(sorted_pixels)

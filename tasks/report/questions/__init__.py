@@ -39,6 +39,7 @@ QUESTIONS = (
     "distributions",
     "factors",
     "udr",
+    "udr_and_score",
     "ranking",
     "per_informative",
     "latents",
@@ -55,6 +56,7 @@ QUESTIONS = (
     "label_savings",
     "curves",
     "pictures",
+    "traversals_by_udr",
     "examples",
     "papers",
     "variance_explained",
@@ -183,6 +185,7 @@ class Picture:
     width: int
     height: int
     rows: tuple[tuple[int, float], ...]
+    columns: int = 0  # of the grid that a traversal is; each row is played over them
 
 
 @dataclass(frozen=True)
@@ -202,6 +205,8 @@ class Portrait:
 class PortraitGroup:
     title: str
     portraits: tuple[Portrait, ...]
+    about: str = ""
+    columns: int = 2  # portraits in a row of a wide page
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tasks.report import intervals
+from tasks.report.figures.portraits import pictures_of
 from tasks.report.frames import DATA_SET, groups
 from tasks.report.labels import data_label
 from tasks.report.portrait import portrait
@@ -33,10 +32,11 @@ def answer(results: Results) -> Answer:
     collected = []
     for (data, source), rows in groups(results.models, DATA_SET):
         drawn = int(intervals.stream("example", data, source).integers(len(rows)))
-        one = portrait("Drawn at random", "", rows.iloc[drawn].to_dict(), (), results)
+        model = rows.iloc[drawn].to_dict()
+        pictures = pictures_of(results.store, [model], kinds=("reconstruction",))
+        one = portrait("Drawn at random", "", model, (), results, pictures[str(model["model_id"])])
         if one.reconstruction:
-            title: str = data_label(data, source)
-            collected.append(PortraitGroup(title, (replace(one, traversal=None),)))
+            collected.append(PortraitGroup(data_label(data, source), (one,)))
     if not collected:
         return missing("No reconstructions: no model has been trained, or the table is empty.")
     return Answer((Sentence(ABOUT), Portraits(tuple(collected))))

@@ -1,0 +1,175 @@
+"""Where do UDR and a supervised score disagree, and how do such models look?
+
+Duan et al. 2020, Figure 9: UDR and DCI of the β-VAEs on dSprites, and traversals of six of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+from markupsafe import Markup
+
+from tasks.report.figures.axes import limits
+from tasks.report.figures.coloured import coloured_scatter, step_legend
+from tasks.report.figures.portraits import pictures_of
+from tasks.report.frames import DATA_SET, groups
+from tasks.report.labels import data_label
+from tasks.report.portrait import portrait
+from tasks.report.questions import (
+    Answer,
+    Content,
+    Figure,
+    FigureGroup,
+    Figures,
+    PortraitGroup,
+    Portraits,
+    Question,
+    Sentence,
+    missing,
+)
+from tasks.report.questions.quality import disentanglement
+from tasks.report.results import Column, Results, signed_so_more_is_better
+from tasks.report.spearman import spearman
+from tasks.words import data_name, method_name, symbol
+
+QUESTION = Question(
+    "Where UDR and a score disagree", section="udr", papers=(("duan-2020", "Figure 9"),)
+)
+FIRST_CHOICE = "beta_vae"  # the paper's method
+FIRST_METRIC = "dci"
+KINDS = (  # how many models, and why they are chosen
+    (3, "UDR ranks it higher"),
+    (2, "{} ranks it higher"),
+    (1, "both rank it low"),
+)
+MODELS = sum(count for count, _ in KINDS)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The models of one data set and method that have both numbers."""
+
+    data: str
+    source: str
+    method: str
+    metric: Column
+    models: pd.DataFrame
+
+    @property
+    def where(self) -> str:
+        return f"{method_name(self.method)} on {data_name(self.data)}"
+
+
+def answer(results: Results) -> Answer:
+    udr = results.udr
+    if udr is None:
+        return missing("No UDR yet, so nothing that a score could disagree with.")
+    subject = subject_of(results, udr)
+    if subject is None:
+        return missing(
+            f"It needs {MODELS} models of one data set and method that have both UDR and a score "
+            "of disentanglement."
+        )
+    chosen = six(subject.models, udr, subject.metric)
+    ids = [model_id for _, model_id in chosen]
+    title = subject.metric.title
+    about = Markup(
+        "{} models of {} on {}: “{}” against {}, {}. Numbers mark the models whose traversals are "
+        "below: three that UDR ranks higher than {} does, by most ranks; two that {} ranks higher; "
+        "and the one whose two ranks are lowest together."
+    ).format(
+        len(subject.models),
+        method_name(subject.method),
+        data_label(subject.data, subject.source),
+        udr.title,
+        title,
+        spearman(subject.models[udr.id], subject.models[subject.metric.id]),
+        title,
+        title,
+    )
+    strength = f"Strength {symbol(subject.method)}"
+    content: list[Content] = [Sentence(about)]
+    for by, name in (("strength", strength), ("informative", "Informative latents")):
+        figure = _figure(subject, udr, by, name, ids)
+        legend = step_legend(subject.models[by])
+        content.append(Figures((FigureGroup(f"Coloured by {_lower(name)}", (figure,)),), legend))
+    content.append(Portraits((_group(subject, chosen, results, udr),)))
+    return Answer(tuple(content))
+
+
+def subject_of(results: Results, udr: Column) -> Subject | None:
+    """The paper's method and metric where they are, else the first that have enough models."""
+    metrics = sorted(disentanglement(results.columns), key=lambda m: m.name != FIRST_METRIC)
+    found = [
+        Subject(data, source, method, metric, both)
+        for metric in metrics
+        for (data, source, method), rows in groups(results.models, [*DATA_SET, "method"])
+        if len(both := rows.dropna(subset=[udr.id, metric.id])) >= MODELS
+    ]
+    best = [s for s in found if s.metric == found[0].metric and s.method == FIRST_CHOICE]
+    return next(iter([*best, *found]), None)
+
+
+def six(models: pd.DataFrame, udr: Column, metric: Column) -> list[tuple[str, str]]:
+    """Why each model is chosen, and its model_id; no model twice, equals in the models' order."""
+    signed = signed_so_more_is_better(models, [metric]).set_index("model_id")
+    ranks = signed[[udr.id, metric.id]].rank()
+    differ, total = ranks[udr.id] - ranks[metric.id], ranks.sum(axis=1)
+    chosen: list[tuple[str, str]] = []
+    for (count, why), order in zip(KINDS, (-differ, differ, total), strict=True):
+        left = order.drop([model_id for _, model_id in chosen])
+        first = left.sort_values(kind="stable").index[:count]
+        chosen += [(why.format(metric.title), str(model_id)) for model_id in first]
+    return chosen
+
+
+def _figure(subject: Subject, udr: Column, by: str, name: str, ids: Sequence[str]) -> Figure:
+    models, metric = subject.models, subject.metric
+    drawing = coloured_scatter(
+        models,
+        metric.id,
+        udr.id,
+        by,
+        (limits(models[metric.id]), limits(models[udr.id])),
+        metric.title,
+        ids,
+        f"disagree {subject.data} {subject.method} {by}",
+    )
+    places = {model_id: place for place, model_id in enumerate(ids, 1)}
+    keys = ["model_id", "data", "source", "method", "strength", "seed"]
+    data = models[list(dict.fromkeys([*keys, metric.id, udr.id, by]))]
+    data = data.assign(number=data["model_id"].map(places))
+    description = (
+        f"UDR against {metric.title}, {subject.where}, a point per model, coloured by "
+        f"{_lower(name)}; {len(ids)} models are numbered."
+    )
+    return Figure("UDR", description, drawing, data, f"{subject.where}, by {_lower(name)}")
+
+
+def _lower(text: str) -> str:
+    return text[0].lower() + text[1:]
+
+
+def _group(
+    subject: Subject, chosen: Sequence[tuple[str, str]], results: Results, udr: Column
+) -> PortraitGroup:
+    by_id = subject.models.set_index("model_id", drop=False)
+    models = [by_id.loc[model_id].to_dict() for _, model_id in chosen]
+    pictures = pictures_of(results.store, models, kinds=("traversal",))
+    return PortraitGroup(
+        "The numbered models",
+        tuple(
+            portrait(
+                f"{place}: {why}",
+                f"Traversal of model {place}, {subject.where}",
+                model,
+                (udr, subject.metric),
+                results,
+                pictures[str(model["model_id"])],
+            )
+            for place, ((why, _), model) in enumerate(zip(chosen, models, strict=True), 1)
+        ),
+        columns=3,
+    )
