@@ -29,6 +29,7 @@ from tasks.words import strength_text
 
 SIZE = 7.5  # px of a point
 RING = 11.0
+CORNERS = ((9.0, 9.0), (-9.0, 9.0), (9.0, -9.0), (-9.0, -9.0))  # px from a point to its number
 
 
 def steps_of(values: pd.Series[float]) -> list[tuple[float, float, int]]:
@@ -43,14 +44,11 @@ def steps_of(values: pd.Series[float]) -> list[tuple[float, float, int]]:
     ]
 
 
-def step_legend(values: pd.Series[float]) -> tuple[tuple[Markup, str], ...]:
+def step_legend(values: pd.Series[float]) -> Markup:
     """A dot of each colour, and the values that it stands for."""
-    dot = Markup(
-        '<svg width="11" height="11" aria-hidden="true"><circle cx="5.5" cy="5.5" r="4.5" '
-        'fill="var({})" stroke="var(--muted)" stroke-width=".6"/></svg>'
-    )
-    return tuple(
-        (dot.format(STEPS[step][0]), _range(low, high)) for low, high, step in steps_of(values)
+    dot = Markup('<i class="step" style="background:var({})"></i>{}')
+    return Markup(" ").join(
+        dot.format(STEPS[step][0], _range(low, high)) for low, high, step in steps_of(values)
     )
 
 
@@ -99,5 +97,6 @@ def coloured_scatter(
                 markeredgewidth=1.2,
                 clip_on=False,
             )
-            label(axes, str(place), at, (8, 8), "center", "center", colour=INK)
+            shift = CORNERS[place % len(CORNERS)]
+            label(axes, str(place), at, shift, "center", "center", colour=INK)
         return Drawing(inline(figure, name), THIRD)

@@ -19,7 +19,6 @@ from tasks.report.labels import data_label
 from tasks.report.portrait import portrait
 from tasks.report.questions import (
     Answer,
-    Content,
     Figure,
     FigureGroup,
     Figures,
@@ -89,14 +88,11 @@ def answer(results: Results) -> Answer:
         title,
         title,
     )
-    strength = f"Strength {symbol(subject.method)}"
-    content: list[Content] = [Sentence(about)]
-    for by, name in (("strength", strength), ("informative", "Informative latents")):
-        figure = _figure(subject, udr, by, name, ids)
-        legend = step_legend(subject.models[by])
-        content.append(Figures((FigureGroup(f"Coloured by {_lower(name)}", (figure,)),), legend))
-    content.append(Portraits((_group(subject, chosen, results, udr),)))
-    return Answer(tuple(content))
+    strength = f"strength {symbol(subject.method)}"
+    kinds = (("strength", strength), ("informative", "informative latents"))
+    figures = tuple(_figure(subject, udr, by, name, ids) for by, name in kinds)
+    drawn = Figures((FigureGroup(f"UDR against {title}, {subject.where}", figures),))
+    return Answer((Sentence(about), drawn, Portraits((_group(subject, chosen, results, udr),))))
 
 
 def subject_of(results: Results, udr: Column) -> Subject | None:
@@ -143,13 +139,10 @@ def _figure(subject: Subject, udr: Column, by: str, name: str, ids: Sequence[str
     data = data.assign(number=data["model_id"].map(places))
     description = (
         f"UDR against {metric.title}, {subject.where}, a point per model, coloured by "
-        f"{_lower(name)}; {len(ids)} models are numbered."
+        f"{name}; {len(ids)} models are numbered."
     )
-    return Figure("UDR", description, drawing, data, f"{subject.where}, by {_lower(name)}")
-
-
-def _lower(text: str) -> str:
-    return text[0].lower() + text[1:]
+    legend = step_legend(models[by])
+    return Figure(f"UDR, coloured by {name}", description, drawing, data, legend)
 
 
 def _group(
