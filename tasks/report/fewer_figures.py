@@ -72,7 +72,7 @@ def _of_versions(
         for row, line in zip(rows, lines, strict=True)
     )
     about = f"Mean rank correlation by comparisons on {data_name(key[0])}: {described}."
-    return Figure(data_label(*key), about, drawing, data)
+    return Figure(data_name(key[0]), about, drawing, data, subtitle=key[1])
 
 
 def figures_of_methods(
