@@ -26,7 +26,7 @@ def correlation_table(
     return Table(
         (Heading(corner), *(Heading(text, numeric=True) for text in columns)),
         tuple(
-            Row((Cell(title), *(_cell(float(value)) for value in values)))
+            Row((Cell(title), *(correlation_cell(float(value)) for value in values)))
             for title, values in zip(rows, rho, strict=True)
         ),
         style="tight heat",
@@ -37,8 +37,10 @@ def correlation_table(
     )
 
 
-def _cell(rho: float) -> Cell:
+def correlation_cell(rho: float, text: str = "", below: tuple[str, ...] = ()) -> Cell:
+    """Shaded; with another text than the number, if there is one."""
     if not np.isfinite(rho):
         return Cell(MISSING)
     shade = round(SHADES * abs(rho))
-    return Cell(number(rho, 2), rho, style=f"{'less' if rho < 0 else 'more'}-{shade}")
+    style = f"{'less' if rho < 0 else 'more'}-{shade}"
+    return Cell(text or number(rho, 2), rho, below, style)

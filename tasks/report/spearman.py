@@ -70,6 +70,12 @@ def rank_correlations(some: Scores, others: Scores) -> Scores:
     return rho
 
 
+def row_correlations(some: Scores, others: Scores) -> Scores:
+    """Of each row of some with the same row of others, all of them numbers. NaN: all are equal."""
+    rho: Scores = (_unit_ranks(some) * _unit_ranks(others)).sum(axis=1)
+    return rho
+
+
 def _unit_ranks(rows: Scores) -> Scores:
     """Mean ranks of each row, centred, of length 1; NaN where all are equal."""
     ranks = rankdata(rows, axis=1) - (rows.shape[1] + 1) / 2

@@ -44,6 +44,8 @@ QUESTIONS = (
     "per_informative",
     "latents",
     "quality",
+    "udr_versions",
+    "fairness",
     "fewer_comparisons",
     "strengths",
     "independence",

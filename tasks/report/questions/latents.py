@@ -75,7 +75,7 @@ def answer(results: Results) -> Answer:
         n=without.models if without else 0,
         why_not=why_not or ("" if without else f"no method but {method_name(NEVER_OFF)}"),
     )
-    tables = (_table(off[1:], results),) if len(off) > 1 else ()
+    tables = (_table(off, without, results),) if len(off) > 1 else ()
     return Answer((Sentence(text, "finding"), *tables), (published,))
 
 
@@ -102,20 +102,29 @@ def of_models(models: pd.DataFrame, latents: int, method: str = "") -> SwitchedO
     return SwitchedOff(method, float(off.mean()), deviation, len(off))
 
 
-def _table(off: list[SwitchedOff], results: Results) -> Table:
+def _table(off: list[SwitchedOff], without: SwitchedOff | None, results: Results) -> Table:
+    """A row per method, then all of them, and all but the one that the paper leaves out."""
     headings = (
         Heading("Method"),
         Heading("Uninformative latents", numeric=True),
         Heading("Models", numeric=True),
     )
-    rows = (
-        Row(
-            (
-                Cell(method_label(one.method, results.styles), one.method, style="who"),
-                Cell(one.text, one.mean),
-                Cell(f"{one.models:,}", one.models),
-            )
-        )
-        for one in off
+    every, *methods = off
+    named = [(method_label(one.method, results.styles), one) for one in methods]
+    means: list[tuple[str, SwitchedOff]] = [("All methods", every)]
+    if without and without.models < every.models:
+        means.append((f"All but {method_name(NEVER_OFF)}", without))
+    return Table(
+        headings,
+        (*(_row(*one) for one in named), *(_row(*one, style="mean") for one in means)),
+        style="tight",
     )
-    return Table(headings, tuple(rows), style="tight")
+
+
+def _row(label: str, off: SwitchedOff, style: str = "") -> Row:
+    cells = (
+        Cell(label, off.method, style="" if style else "who"),
+        Cell(off.text, off.mean),
+        Cell(f"{off.models:,}", off.models),
+    )
+    return Row(cells, style=style)

@@ -19,9 +19,7 @@ from tasks.report.published import (
     CLASSES,
     FOUR,
     FOUR_AGREE,
-    FOUR_WITH_FAIRNESS,
     TABLE_7_DATA,
-    UDR_WITH_FAIRNESS,
     UDR_WITH_FOUR,
 )
 from tasks.report.questions import (
@@ -156,12 +154,7 @@ def quality(models: pd.DataFrame, columns: Columns) -> list[QualityRow]:
     if len(metrics) > max(1, len(four)):
         rows.append(row(f"Mean of all {len(metrics)}", metrics, metrics))
     for column in in_no_mean:
-        of_one = row(column.title, [column], metrics, _why_in_no_mean(column))
-        is_fairness = column.name == "fairness"
-        only_four = len(metrics) == len(four) == 4
-        rows.append(
-            _with_published_fairness(of_one, rankings, only_four) if is_fairness else of_one
-        )
+        rows.append(row(column.title, [column], metrics, _why_in_no_mean(column)))
     return rows
 
 
@@ -208,19 +201,6 @@ def _with_published_four(row: QualityRow, rankings: Columns) -> QualityRow:
     )
     others = replace(row.others, published=FOUR_AGREE) if row.others else None
     return replace(row, rankings=tuple(means), others=others)
-
-
-def _with_published_fairness(row: QualityRow, rankings: Columns, only_four: bool) -> QualityRow:
-    """The paper compares fairness with its four metrics; `only_four`: ours are those."""
-    means = (
-        replace(mean, published=(UDR_WITH_FAIRNESS, None))
-        if papers_version(ranking) == ("lasso", "cell")
-        else mean
-        for mean, ranking in zip(row.rankings, rankings, strict=True)
-    )
-    if row.others and only_four:
-        row = replace(row, others=replace(row.others, published=(FOUR_WITH_FAIRNESS, None)))
-    return replace(row, rankings=tuple(means))
 
 
 def _comparability(results: Results) -> str:

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from tasks.report.published import NEVER_OFF, SWITCHED_OFF
+from tasks.report.questions import Table
 from tasks.report.questions.latents import answer, of_models, switched_off
 from tasks.report.results import read_results
 from tests.tasks.report.conftest import LATENTS, Grid, MakeStore
@@ -38,6 +39,12 @@ def test_the_papers_mean_stands_beside_ours_without_dip_vae_i(make_store: MakeSt
     (row,) = answer(results).published
     others = LATENTS - models.loc[models["method"] == "beta_vae", "informative"]
     assert (row.ours, row.n) == (pytest.approx(others.mean()), 12)
+    table = answer(results).content[-1]
+    assert isinstance(table, Table)
+    (beta, dip, every, without) = ([c.value for c in r.cells[1:]] for r in table.rows)
+    assert table.rows[3].cells[0].text == "All but DIP-VAE-I"
+    assert without == beta == [pytest.approx(others.mean()), 12] and dip[1] == 6
+    assert every == [pytest.approx((LATENTS - models["informative"]).mean()), 18]
     assert row.ours != pytest.approx((LATENTS - models["informative"]).mean())
     assert (row.published, row.why_not) == (SWITCHED_OFF[0], "")
     alone = Grid(data=("dsprites",), methods={NEVER_OFF: (1.0,)}, steps=300_000)

@@ -144,8 +144,6 @@ def test_the_papers_numbers_stand_beside_the_same_thing_only(wide: pd.DataFrame)
         (0.54, 0.06),
     ]
     assert four.others and four.others.published == (0.67, 0.2)
-    unfair = rows["unfairness"]
-    assert [m.published and m.published[0] for m in unfair.rankings] == [None, 0.8, None, 0.8]
     without = [*rows["mig"].rankings, *rows["Mean of all 5"].rankings]
     assert {mean.published for mean in without} == {None}
     three = by_title(quality(wide, [*FOUR[:3], METHOD]))
@@ -163,10 +161,3 @@ def test_the_papers_row_is_over_its_own_data_sets_and_methods(wide: pd.DataFrame
     assert (row.rankings[0].correlations, row.rankings[0].models) == (12, models)
     other = rows["Mean of the paper's four"].rankings[0]
     assert other.correlations > 12 and other.published is None
-
-
-def test_fairness_is_beside_the_paper_only_with_its_four_metrics(wide: pd.DataFrame) -> None:
-    only = by_title(quality(wide, [*FOUR, UNFAIR, CELL]))["unfairness"].others
-    more = by_title(quality(wide, [*FOUR, SAP, UNFAIR, CELL]))["unfairness"].others
-    assert only and more
-    assert (only.published, more.published) == ((0.72, None), None)
