@@ -175,20 +175,21 @@ class _Files:
 
     def __init__(self, store: Store, extra: ExtraFiles) -> None:
         self.store, self.extra = store, extra
-        self.names: list[str] = []
+        self.names: set[str] = set()
 
     def write(self, name: str, content: str | bytes) -> None:
         for other, its_content in self.extra.taken():
-            self._write(other, its_content)
+            if other not in self.names:  # a picture may be on several pages
+                self._write(other, its_content)
         self._write(name, content)
 
     def _write(self, name: str, content: str | bytes) -> None:
         data = content.encode() if isinstance(content, str) else content
         self.store.write_bytes(data, FOLDER, *name.split("/"))
-        self.names.append(name)
+        self.names.add(name)
 
     def end(self) -> None:
-        for name in self._older() - set(self.names):
+        for name in self._older() - self.names:
             self.store.remove(FOLDER, *name.split("/"))
         self.store.write_json(sorted(self.names), FOLDER, WRITTEN)
 
