@@ -18,7 +18,7 @@ from tasks.study.model import cell_name
 
 KINDS = ("traversal", "reconstruction")
 QUALITY = 50  # of WebP
-SCALES = (1.0, 0.75, 0.5)  # the next is tried if a file has more bytes than LARGEST
+SCALES = (1.0, 0.75, 0.5, 0.35)  # the next is tried if a file has more bytes than LARGEST
 LARGEST = 10_000
 
 
@@ -77,7 +77,7 @@ def _picture(row: dict[str, Any], by_latent: bool) -> Picture | None:
 
 
 def small_file(picture: Image.Image) -> bytes:
-    """A WebP of at most LARGEST bytes, or of half the width and height: a model that has hardly
+    """A WebP of at most LARGEST bytes, or of a third of the width and height: a model that has hardly
     been trained draws noise, which no format makes small."""
     content = b""
     for scale in SCALES:
