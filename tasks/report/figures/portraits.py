@@ -77,8 +77,10 @@ def _picture(row: dict[str, Any], by_latent: bool) -> Picture | None:
 
 
 def small_file(picture: Image.Image) -> bytes:
-    """A WebP of at most LARGEST bytes, or of a third of the width and height: a model that has hardly
-    been trained draws noise, which no format makes small."""
+    """A WebP of at most LARGEST bytes, or of a third of the width and height.
+
+    A model that has hardly been trained draws noise, which no format makes small.
+    """
     content = b""
     for scale in SCALES:
         size = round(picture.width * scale), round(picture.height * scale)
