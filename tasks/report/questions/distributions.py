@@ -23,7 +23,11 @@ from tasks.report.questions import (
 from tasks.report.results import Column, Results
 from tasks.words import data_name, method_name, number
 
-QUESTION = Question("Distributions", menu="Distributions")
+QUESTION = Question(
+    "Distributions",
+    menu="Distributions",
+    papers=(("duan-2020", "Figures 2, 7 and 12"), ("locatello-2019", "Figure 14")),
+)
 ABOUT = (
     f"Every score by method and strength: a point per model, or for more than {POINTS_PER_CELL} "
     "seeds a box over the middle half and a line from lowest to highest. The dark bar is the "

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
 from tasks.report.frames import DATA_SET, groups
+from tasks.report.intervals import of_share
 from tasks.report.labels import data_label, method_label
 from tasks.report.questions import (
     Answer,
@@ -24,11 +26,13 @@ from tasks.report.questions import (
     missing,
 )
 from tasks.report.results import Column, Results, signed_so_more_is_better
-from tasks.report.spearman import ENOUGH
-from tasks.words import MISSING, plural, strength_text, symbol
+from tasks.report.spearman import ENOUGH, spearman
+from tasks.words import MISSING, number, plural, strength_text, symbol
 
 QUESTION = Question(
-    "Do the scores choose UDR's strength?", section="quality", papers=(("duan-2020", "Figure 2"),)
+    "Do the scores choose UDR's strength?",
+    section="quality",
+    papers=(("duan-2020", "Figures 2 and 7"),),
 )
 MOST_OPEN_ROWS = 20
 
@@ -80,7 +84,52 @@ def answer(results: Results) -> Answer:
         f"{100 * choices.by_chance / choices.compared:.0f}%",
         f"Some medians are of {plural(choices.seeds, 'model')} only." if few else "",
     )
-    return Answer((Sentence(text, "finding"), _table(choices, results)))
+    orders = orders_of_strengths(results.models, choices.columns, choices.udr)
+    content = [Sentence(text, "finding"), *_of_orders(orders), _table(choices, results)]
+    return Answer(tuple(content))
+
+
+def orders_of_strengths(
+    models: pd.DataFrame, columns: Sequence[Column], udr: Column
+) -> dict[Column, list[float]]:
+    """By column other than `udr`: rank correlations of its medians with those of `udr` over the
+    strengths of a data set and method; of those with enough strengths and different medians."""
+    others = [column for column in columns if column != udr]
+    found: dict[Column, list[float]] = {column: [] for column in others}
+    for _, rows in groups(signed_so_more_is_better(models, columns), [*DATA_SET, "method"]):
+        medians = rows.groupby("strength")[[column.id for column in columns]].median()
+        for column in others:
+            rho = spearman(medians[udr.id], medians[column.id]).rho
+            if rho is not None:
+                found[column].append(rho)
+    return {column: rhos for column, rhos in found.items() if rhos}
+
+
+def _of_orders(orders: dict[Column, list[float]]) -> list[Sentence]:
+    """Means over data sets and methods, the scores from labels and the other versions of UDR."""
+    parts = []
+    for is_udr, what in ((False, "scores from labels"), (True, "other versions of UDR")):
+        rhos = [rho for c, values in orders.items() if c.is_udr == is_udr for rho in values]
+        if rhos:
+            agree = sum(rho > 0 for rho in rhos)
+            interval = of_share(agree, len(rhos))
+            parts.append(
+                Markup("<b>{}</b> with the {}, above 0 in {} of {} cases{}").format(
+                    number(float(np.mean(rhos)), 2),
+                    what,
+                    agree,
+                    len(rhos),
+                    f" ({interval.percent()})" if interval else "",
+                )
+            )
+    if not parts:
+        return []
+    text = Markup(
+        "UDR puts the strengths of a method in an order whose rank correlation is, on average, {}. "
+        'The distributions behind it are on the page <a href="../questions/distributions.html">'
+        "Distributions</a>."
+    )
+    return [Sentence(text.format(Markup("; ").join(parts)), "finding")]
 
 
 def choosing(columns: Sequence[Column], models: pd.DataFrame) -> Column | None:

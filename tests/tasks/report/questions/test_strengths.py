@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tasks.report.questions.strengths import chosen_strengths
+from tasks.report.questions.strengths import chosen_strengths, orders_of_strengths
 from tasks.report.results import Column
 
 METHOD = Column("lasso", "UDR, all strengths", "method")
@@ -67,3 +67,22 @@ def test_without_udr_or_labels_there_is_no_choice(missing: str) -> None:
     assert chosen_strengths(wide, [mig, METHOD]) is not None
     assert chosen_strengths(wide.assign(**{missing: np.nan}), [mig, METHOD]) is None
     assert chosen_strengths(wide[wide["strength"] == 1], [mig, METHOD]) is None
+
+
+def test_orders_of_strengths_by_hand() -> None:
+    """Medians 1 2 3 4 5 and 2 1 4 3 5: 0.8; unfairness is the other way round."""
+    swapped = dict(zip((1.0, 2.0, 3.0, 4.0, 5.0), (2.0, 1.0, 4.0, 3.0, 5.0), strict=True))
+    wide = cells(
+        {
+            s: {CELL.id: s / 10, METHOD.id: -s, MIG.id: swapped[s] / 10, UNFAIR.id: -s}
+            for s in swapped
+        }
+    )
+    orders = orders_of_strengths(wide, [MIG, UNFAIR, METHOD, CELL], CELL)
+    assert {column.title: rhos for column, rhos in orders.items()} == {
+        "mig": [pytest.approx(0.8)],
+        "unfairness": [pytest.approx(1.0)],
+        "UDR, all strengths": [pytest.approx(-1.0)],
+    }
+    few = wide[wide["strength"] < 5]
+    assert orders_of_strengths(few, [MIG, CELL], CELL) == {}, "four strengths are too few"
