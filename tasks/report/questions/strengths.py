@@ -85,7 +85,8 @@ def answer(results: Results) -> Answer:
         f"Some medians are of {plural(choices.seeds, 'model')} only." if few else "",
     )
     orders = orders_of_strengths(results.models, choices.columns, choices.udr)
-    content = [Sentence(text, "finding"), *_of_orders(orders), _table(choices, results)]
+    content: list[Sentence | Table] = [Sentence(text, "finding")]
+    content += [*_of_orders(orders), _table(choices, results)]
     return Answer(tuple(content))
 
 
