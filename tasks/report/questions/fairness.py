@@ -233,7 +233,7 @@ def _figures(models: pd.DataFrame, udr: Column, results: Results) -> tuple[Figur
                     results.styles,
                     f"fairness {data} {source} {method}",
                     scales,
-                    across_title="UDR",
+                    across_title="UDR (fairness upwards)",
                 )
                 for (method,), rows in groups(of_data, ["method"])
             ),

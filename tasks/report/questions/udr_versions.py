@@ -92,7 +92,8 @@ def _findings(known: Sequence[VersionRows], versions: Sequence[Column]) -> list[
     best, second = np.argsort(-means, kind="stable")[:2]
     wins = float(np.mean(rho[:, best] > rho[:, second]))
     text = Markup(
-        "<b>{}</b> agrees best with the scores from labels, {} on average over {}; then {}, {}. "
+        "The highest mean rank correlation with the scores from labels has <b>{}</b>, {} over {}; "
+        "then {}, {}. "
         "The first is ahead of the second in {} of the cases; versions differ by {} at most."
     ).format(
         names[best].title,
