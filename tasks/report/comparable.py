@@ -85,11 +85,15 @@ def with_grid(
     there is none of ours, the row's `why_not` stays."""
     if row.ours is None:
         return replace(row, grid="not computed", why_not=row.why_not or "not scored")
+    grid, why_not = grid_of(study, models, population)
+    return replace(row, grid=grid, why_not=why_not)
+
+
+def grid_of(study: Study, models: pd.DataFrame, population: Population) -> tuple[GridKind, str]:
+    """How these models compare with a paper's, by the gravest difference; and all differences."""
     reasons = dict(_reasons(study, models, population))
-    if not reasons:
-        return replace(row, grid="full", why_not="")
-    gravest = next(grid for grid in GRIDS if grid in reasons)
-    return replace(row, grid=gravest, why_not="; ".join(reasons.values()))
+    gravest = next((grid for grid in GRIDS if grid in reasons), "full")
+    return gravest, "; ".join(reasons.values())
 
 
 def _reasons(

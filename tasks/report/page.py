@@ -38,6 +38,11 @@ from tasks.words import SOURCES, metric_name, number, plural
 FOLDER = "report"
 WRITTEN = "files.json"  # the names of all files that the last report wrote
 MOST_FINDINGS = 3  # of a question, on the first page
+BRACKETS = (
+    "Numbers in brackets are 95% intervals, unless they say otherwise. They come from a stratified "
+    "bootstrap, which draws seeds anew within each cell (method and strength on a data set); those "
+    "of a rank correlation ρ are Bonett and Wright's, those of a share of models Wilson's."
+)
 TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -226,5 +231,6 @@ def _template(name: str) -> jinja2.Template:
         sources=SOURCES,
         MOST_FINDINGS=MOST_FINDINGS,
         PUBLISHED=PUBLISHED,
+        BRACKETS=BRACKETS,
     )
     return environment.get_template(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -11,9 +11,12 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from tasks.report import intervals
+from tasks.report.claims import ALL, Claim, claims_table
+from tasks.report.comparable import members
 from tasks.report.frames import DATA_SET
 from tasks.report.labels import method_legend
 from tasks.report.matrices import correlation_table
+from tasks.report.published import SIX
 from tasks.report.questions import (
     Answer,
     FigureGroup,
@@ -52,7 +55,42 @@ def answer(results: Results) -> Answer:
     if not content:
         return missing("No score has been computed on two data sets yet.")
     legend = method_legend(results.styles, "larger marker: greater strength")
-    return Answer((Sentence(ABOUT), *content, Figures(_scatters(results), legend)))
+    table = claims_table(transfer_claim(results), results.study)
+    return Answer((Sentence(ABOUT), *content, *table, Figures(_scatters(results), legend)))
+
+
+def transfer_claim(results: Results) -> Iterator[Claim]:
+    """The mean over the six scores of the correlation of each pair of the paper's data sets."""
+    models = members(results.models, ALL)
+    six = [metric for metric in results.metrics if metric.name in SIX]
+    of_pairs: dict[tuple[str, str], list[float]] = {}
+    for metric in six:
+        table = cell_medians(models, metric)
+        rho, _ = correlation_matrix(table)
+        for one, other in combinations(range(table.shape[1]), 2):
+            if np.isfinite(rho[one, other]):
+                pair = _title(*table.columns[one]), _title(*table.columns[other])
+                of_pairs.setdefault(pair, []).append(float(rho[one, other]))
+    means = {pair: float(np.mean(values)) for pair, values in of_pairs.items()}
+    alike = {data_name("dsprites"), data_name("color_dsprites")}
+    theirs = next((pair for pair in means if set(pair) == alike), None)
+    finding = ""
+    if theirs:
+        finding = f"ρ of the two is {number(means[theirs], 2)}, the mean of {len(six)} scores"
+        others = {pair: mean for pair, mean in means.items() if pair != theirs}
+        if others:
+            first = max(others, key=lambda pair: others[pair])
+            finding += (
+                f"; of the other pairs {first[0]} and {first[1]} agree most, "
+                f"{number(others[first], 2)}"
+            )
+    yield Claim(
+        "Good hyperparameters seem to transfer only between dSprites and Color-dSprites.",
+        "Figures 17 and 18",
+        finding + "." if finding else "",
+        theirs is not None and means[theirs] == max(means.values()),
+        models,
+    )
 
 
 def cell_medians(models: pd.DataFrame, metric: Column) -> pd.DataFrame:

@@ -6,7 +6,7 @@ representation; the mean representation, which all scores read, need not follow.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -14,12 +14,16 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
+from models import METHODS
 from tasks.report import intervals
+from tasks.report.claims import ALL, Claim, claims_table
+from tasks.report.comparable import Population, members
 from tasks.report.figures.axes import limits
 from tasks.report.figures.lines import strength_lines
 from tasks.report.figures.scatter import scatter_plot
 from tasks.report.frames import CELL, DATA_SET, groups
 from tasks.report.labels import data_label, method_label, method_legend
+from tasks.report.published import SEVEN
 from tasks.report.questions import (
     Answer,
     Cell,
@@ -97,6 +101,7 @@ def answer(results: Results) -> Answer:
             Sentence(ABOUT),
             *findings,
             _table(rows, results),
+            *claims_table(independence_claims(models), results.study),
             Figures(_figures(models, results), legend),
         )
     )
@@ -139,6 +144,67 @@ def _finding(data: str, rows: Sequence[SweepRow]) -> Sentence:
             f"{plural(len(known), 'method')}, and rises for the mean codes of {rises}"
         )
     return Sentence(text + ".", "finding")
+
+
+def independence_claims(models: pd.DataFrame) -> Iterator[Claim]:
+    """What the paper says of its data sets, methods and strengths, and what is so here."""
+    models = members(models, ALL)
+    rows = trends(models)
+    betas = Population(SEVEN, ("beta_vae", "beta_tcvae"))
+    of_betas = models[models["method"].isin(betas.methods)]
+    for column, falls in ((SAMPLED, True), (MEAN, False)):
+        place = COLUMNS.index(column)
+        known = [
+            trend.rho
+            for row in rows
+            if row.method in betas.methods and (trend := row.trends[place]).rho is not None
+        ]
+        count = sum((rho < 0) == falls and rho != 0 for rho in known)
+        way = "falls" if falls else "rises"
+        yield Claim(
+            f"{column.title}: with growing strength it {way} for β-VAE and β-TCVAE on all data.",
+            "Figure 8" if falls else "Figure 9",
+            f"It {way} in {count} of {plural(len(known), 'case')}." if known else "",
+            count == len(known),
+            of_betas,
+            betas,
+        )
+    highest = _weakest_is_highest(models)
+    names = ", ".join(data_name(data) for data, first in highest.items() if not first)
+    yield Claim(
+        "β-VAE with β = 1 has the highest total correlation of sampled codes, AnnealedVAE apart, "
+        "on all data but SmallNORB.",
+        "Figure 8",
+        f"On {sum(highest.values())} of {plural(len(highest), 'data set')}"
+        f"{', not on ' + names if names else ''}."
+        if highest
+        else "",
+        all(first for data, first in highest.items() if data != "smallnorb"),
+        models[models["method"] != "annealed_vae"],
+        Population(SEVEN, tuple(name for name in METHODS if name != "annealed_vae")),
+    )
+    above, count = sum(row.above for row in rows), sum(row.models for row in rows)
+    share = intervals.of_share(above, count)
+    yield Claim(
+        "For a large number of models the mean codes have more total correlation than the sampled.",
+        "Figure 10",
+        f"For {100 * above / count:.0f}% of {plural(count, 'model')} ({share.percent()})."
+        if share
+        else "",
+        None,
+        models,
+    )
+
+
+def _weakest_is_highest(models: pd.DataFrame) -> dict[str, bool]:
+    """Per data set that has β-VAE at 1 and anything else: whether its median is the highest."""
+    found = {}
+    for (data, _), rows in groups(models[models["method"] != "annealed_vae"], DATA_SET):
+        table = medians(rows, [SAMPLED.id]).dropna(subset=[SAMPLED.id])
+        plain = table[(table["method"] == "beta_vae") & (table["strength"] == 1)]
+        if len(plain) and len(table) > 1:
+            found[data] = bool(plain[SAMPLED.id].iloc[0] == table[SAMPLED.id].max())
+    return found
 
 
 def _table(rows: Sequence[SweepRow], results: Results) -> Table:

@@ -18,13 +18,19 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from tasks.report import intervals
-from tasks.report.comparable import why_not_comparable
+from tasks.report.claims import ALL, Claim, claims_table
+from tasks.report.comparable import (
+    COMPARABLE_SOURCES,
+    Population,
+    members,
+    why_not_comparable,
+)
 from tasks.report.figures.axes import limits
 from tasks.report.figures.lines import strength_lines
 from tasks.report.frames import DATA_SET, groups
 from tasks.report.intervals import Interval, Scores
 from tasks.report.labels import data_label, method_legend
-from tasks.report.published import EXPLAINED_BY_CELL, EXPLAINED_BY_METHOD
+from tasks.report.published import EXPLAINED_BY_CELL, EXPLAINED_BY_METHOD, SIX
 from tasks.report.questions import (
     Answer,
     Cell,
@@ -79,8 +85,8 @@ def answer(results: Results) -> Answer:
             "of a cell."
         )
     findings = [
-        finding(data, list(part))
-        for (data, _), part in groupby(rows, key=lambda row: (row.data, row.source))
+        finding(data, list(part), papers=source in COMPARABLE_SOURCES)
+        for (data, source), part in groupby(rows, key=lambda row: (row.data, row.source))
     ]
     legend = method_legend(results.styles)
     return Answer(
@@ -89,6 +95,7 @@ def answer(results: Results) -> Answer:
             *findings,
             *_ranges(results),
             shares_table(rows, not why_not_comparable(results.study, results.models)),
+            *claims_table(_claims(results), results.study),
             Figures(_figures(results), legend),
         )
     )
@@ -131,9 +138,10 @@ def _intervals(
     return Interval(float(low[0]), float(high[0])), Interval(float(low[1]), float(high[1]))
 
 
-def finding(data: str, rows: Sequence[Shares]) -> Sentence:
-    """Of the first metric in numbers, of the others the range."""
-    first = rows[0]
+def finding(data: str, rows: Sequence[Shares], papers: bool = False) -> Sentence:
+    """Of one metric in numbers, of the others the range; `papers`: on the papers' pictures. DCI,
+    if it is there, since it is what the paper's own example is about."""
+    first = next((row for row in rows if row.metric.name == "dci"), rows[0])
     by_cell = _share_text(first.cell, first.cell_interval)
     if first.by == "method and strength":
         by_method = _share_text(first.method, first.method_interval)
@@ -144,11 +152,24 @@ def finding(data: str, rows: Sequence[Shares]) -> Sentence:
     else:
         text = Markup("<b>{}</b>: the {} explains {} of the variance of {}")
         text = text.format(data_name(data), first.by, by_cell, first.metric.title)
+    if papers and first.by == "method and strength":
+        text += _papers_shares(first)
     if len(rows) > 1:
         verb = f"{first.by} explain" if " " in first.by else f"the {first.by} explains"
         low, high = min(row.cell for row in rows), max(row.cell for row in rows)
         text += f". Over all {len(rows)} scores, {verb} {100 * low:.0f}% to {100 * high:.0f}%"
     return Sentence(text + ".", "finding")
+
+
+def _papers_shares(row: Shares) -> str:
+    key = row.data, row.metric.name
+    if key not in EXPLAINED_BY_METHOD:
+        return ""
+    return (
+        f". The paper's {100 * EXPLAINED_BY_METHOD[key]:.0f}% and "
+        f"{100 * EXPLAINED_BY_CELL[key]:.0f}% are plain R² of "
+        f"{plural(Population((row.data,)).models, 'model')}; this study has {row.models:,}"
+    )
 
 
 def _share_text(share: float, interval: Interval | None) -> str:
@@ -172,6 +193,31 @@ def _ranges(results: Results) -> Iterator[Sentence]:
             f"The best method and strength by a score on a data set is also the best by another "
             f"score or on another data set in {same} of {chances:,} cases.",
             "finding",
+        )
+
+
+def _claims(results: Results) -> Iterator[Claim]:
+    metrics = [metric for metric in results.metrics if metric.name in SIX]
+    models = members(results.models, ALL)
+    apart, pairs = methods_apart(models, metrics)
+    if pairs:
+        yield Claim(
+            "No method is consistently better: the scores of the methods overlap heavily.",
+            "Figure 13",
+            f"One method stands above all others, by quartiles, in {apart} of {pairs} pairs of "
+            "data set and score.",
+            None,
+            models,
+        )
+    same, chances = same_best_cell(models, metrics)
+    if chances:
+        yield Claim(
+            "No method dominates all others, and no strength is best throughout.",
+            "Figure 15",
+            "The best method and strength by one score is also that by another, or on other "
+            f"data, in {same} of {chances:,} cases.",
+            same < chances,
+            models,
         )
 
 
