@@ -92,7 +92,7 @@ def with_grid(
 def grid_of(study: Study, models: pd.DataFrame, population: Population) -> tuple[GridKind, str]:
     """How these models compare with a paper's, by the gravest difference; and all differences."""
     reasons = dict(_reasons(study, models, population))
-    gravest = next((grid for grid in GRIDS if grid in reasons), "full")
+    gravest: GridKind = next((grid for grid in GRIDS if grid in reasons), "full")
     return gravest, "; ".join(reasons.values())
 
 

@@ -21,6 +21,7 @@ from tasks.report import intervals
 from tasks.report.claims import ALL, Claim, claims_table
 from tasks.report.comparable import (
     COMPARABLE_SOURCES,
+    PAPERS_STEPS,
     Population,
     members,
     why_not_comparable,
@@ -84,8 +85,9 @@ def answer(results: Results) -> Answer:
             "Nothing to divide: a data set needs two methods or strengths, and two scored models "
             "of a cell."
         )
+    steps = results.study.training.steps
     findings = [
-        finding(data, list(part), papers=source in COMPARABLE_SOURCES)
+        finding(data, list(part), steps if source in COMPARABLE_SOURCES else None)
         for (data, source), part in groupby(rows, key=lambda row: (row.data, row.source))
     ]
     legend = method_legend(results.styles)
@@ -138,9 +140,9 @@ def _intervals(
     return Interval(float(low[0]), float(high[0])), Interval(float(low[1]), float(high[1]))
 
 
-def finding(data: str, rows: Sequence[Shares], papers: bool = False) -> Sentence:
-    """Of one metric in numbers, of the others the range; `papers`: on the papers' pictures. DCI,
-    if it is there, since it is what the paper's own example is about."""
+def finding(data: str, rows: Sequence[Shares], steps: int | None = None) -> Sentence:
+    """Of one metric in numbers, DCI if it is there, of the others the range; `steps`: how long
+    models were trained, if it was on the paper's pictures."""
     first = next((row for row in rows if row.metric.name == "dci"), rows[0])
     by_cell = _share_text(first.cell, first.cell_interval)
     if first.by == "method and strength":
@@ -152,8 +154,8 @@ def finding(data: str, rows: Sequence[Shares], papers: bool = False) -> Sentence
     else:
         text = Markup("<b>{}</b>: the {} explains {} of the variance of {}")
         text = text.format(data_name(data), first.by, by_cell, first.metric.title)
-    if papers and first.by == "method and strength":
-        text += _papers_shares(first)
+    if steps is not None and first.by == "method and strength":
+        text += _papers_shares(first, steps)
     if len(rows) > 1:
         verb = f"{first.by} explain" if " " in first.by else f"the {first.by} explains"
         low, high = min(row.cell for row in rows), max(row.cell for row in rows)
@@ -161,14 +163,15 @@ def finding(data: str, rows: Sequence[Shares], papers: bool = False) -> Sentence
     return Sentence(text + ".", "finding")
 
 
-def _papers_shares(row: Shares) -> str:
+def _papers_shares(row: Shares, steps: int) -> str:
     key = row.data, row.metric.name
     if key not in EXPLAINED_BY_METHOD:
         return ""
+    fewer = f" of {steps:,} steps in place of {PAPERS_STEPS:,}" if steps < PAPERS_STEPS else ""
     return (
-        f". The paper's {100 * EXPLAINED_BY_METHOD[key]:.0f}% and "
+        f". The paper’s {100 * EXPLAINED_BY_METHOD[key]:.0f}% and "
         f"{100 * EXPLAINED_BY_CELL[key]:.0f}% are plain R² of "
-        f"{plural(Population((row.data,)).models, 'model')}; this study has {row.models:,}"
+        f"{plural(Population((row.data,)).models, 'model')}; this study has {row.models:,}{fewer}"
     )
 
 

@@ -138,9 +138,11 @@ def test_the_papers_shares_are_given_with_the_models_behind_both() -> None:
     models = grid(np.random.default_rng(0), 0.4, 0.2, seeds=5)
     models = models.assign(**{"metric dci": models[METRIC.id]})
     rows = variance_shares(models, [METRIC, Column("dci", "DCI disentanglement")])
-    text = str(finding("dsprites", rows, papers=True).text)
+    text = str(finding("dsprites", rows, 300_000).text)
     assert "of the variance of DCI disentanglement; with the strength" in text
-    assert "The paper's 41% and 77% are plain R² of 1,800 models; this study has 180. " in text
+    assert ". The paper’s 41% and 77% are plain R² of 1,800 models; this study has 180. " in text
+    short = str(finding("dsprites", rows, 300).text)
+    assert "this study has 180 of 300 steps in place of 300,000. " in short
     assert "paper" not in finding("dsprites", rows).text, "look-alikes"
     own = [Shares(**{**vars(row), "data": "mine"}) for row in rows]
-    assert "paper" not in finding("mine", own, papers=True).text
+    assert "paper" not in finding("mine", own, 300_000).text
