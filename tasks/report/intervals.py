@@ -91,6 +91,14 @@ def of_share(count: int, n: int) -> Interval | None:
     return Interval(max(0.0, middle - half), min(1.0, middle + half))
 
 
+def of_mean(mean: float, deviation: float | None, n: int) -> Interval | None:
+    """Of the mean of n numbers with this deviation, many enough to be normal."""
+    if deviation is None or n < FEWEST_SEEDS:
+        return None
+    half = NORMAL * deviation / math.sqrt(n)
+    return Interval(mean - half, mean + half)
+
+
 def of_rank_correlation(rho: float | None, n: int) -> Interval | None:
     """Of Spearman's rho over n models, after Bonett and Wright (2000)."""
     if rho is None or n < 5:

@@ -10,7 +10,13 @@ from collections.abc import Iterator, Sequence
 
 from markupsafe import Markup
 
-from tasks.report.comparable import papers_version, why_not_comparable
+from tasks.report.comparable import (
+    Population,
+    members,
+    papers_version,
+    why_not_comparable,
+    with_grid,
+)
 from tasks.report.fewer_curves import (
     COMPARISONS,
     DRAWS,
@@ -21,6 +27,7 @@ from tasks.report.fewer_curves import (
     version_rows,
 )
 from tasks.report.fewer_figures import figures_of_methods, figures_of_versions
+from tasks.report.intervals import of_rank_correlation
 from tasks.report.labels import method_legend
 from tasks.report.published import FEWER_COMPARISONS, FOUR
 from tasks.report.questions import (
@@ -82,7 +89,7 @@ def answer(results: Results) -> Answer:
         if len(results.metrics) > MOST_DRAWN:
             text += " Four metrics are drawn; the others are in the table."
         content += [Sentence(text), Figures(figures, method_legend(results.styles))]
-    return Answer(tuple(content), tuple(_published(collected, why_not)))
+    return Answer(tuple(content), tuple(_published(collected, results)))
 
 
 def _finding(rows: Sequence[FewerRow]) -> Sentence:
@@ -133,16 +140,26 @@ def _papers_cases(curves: Sequence[Curve]) -> list[FewerRow]:
     return [row for row in rows if row]
 
 
-def _published(curves: Sequence[Curve], why_not: str) -> Iterator[Published]:
+def _published(curves: Sequence[Curve], results: Results) -> Iterator[Published]:
+    """Intervals are those of a single rank correlation, of which these are means."""
+    population = Population(("dsprites",), ("beta_vae",))
+    models, n = members(results.models, population), population.models
     for ours in _papers_cases(curves):
         for p, cell in zip(COMPARISONS, ours.cells, strict=True):
-            yield Published(
+            published, deviation = FEWER_COMPARISONS[p]
+            row = Published(
                 what=f"{ours.ranking} with BetaVAE score, dSprites, β-VAE, P = {p}",
                 ours=cell[0] if cell else None,
-                published=FEWER_COMPARISONS[p][0],
+                published=published,
                 place=PLACE,
-                why_not=why_not or ("" if cell else "too few partners"),
+                n=len(models),
+                why_not="too few partners",
+                deviation=deviation,
+                published_n=n,
+                interval=of_rank_correlation(cell[0], len(models)) if cell else None,
+                published_interval=of_rank_correlation(published, n),
             )
+            yield with_grid(row, results.study, models, population)
 
 
 def _table(rows: Sequence[FewerRow], summary: str) -> Table:

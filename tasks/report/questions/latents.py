@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import pandas as pd
 from markupsafe import Markup
 
-from tasks.report.comparable import why_not_comparable
+from models import METHODS
+from tasks.report.comparable import Population, members, why_not_comparable, with_grid
 from tasks.report.frames import groups
+from tasks.report.intervals import of_mean
 from tasks.report.labels import method_label
-from tasks.report.published import NEVER_OFF, SWITCHED_OFF
+from tasks.report.published import NEVER_OFF, SWITCHED_OFF, TABLE_7_DATA
 from tasks.report.questions import (
     Answer,
     Cell,
@@ -67,16 +69,31 @@ def answer(results: Results) -> Answer:
         _without(without) if without and without.models < off[0].models else "",
         "" if why_not or without is None else paper,
     )
-    published = Published(
-        what=f"Uninformative latents per model, all methods but {method_name(NEVER_OFF)}",
-        ours=without.mean if without else None,
-        published=mean,
-        place=QUESTION.place,
-        n=without.models if without else 0,
-        why_not=why_not or ("" if without else f"no method but {method_name(NEVER_OFF)}"),
-    )
+    published = _published(results)
     tables = (_table(off, without, results),) if len(off) > 1 else ()
     return Answer((Sentence(text, "finding"), *tables), (published,))
+
+
+def _published(results: Results) -> Published:
+    """The means are compared as if models were independent: their interval is the normal one."""
+    mean, deviation = SWITCHED_OFF
+    methods = tuple(name for name in METHODS if name != NEVER_OFF)
+    population = Population(TABLE_7_DATA, methods)
+    models, n = members(results.models, population), population.models
+    ours = of_models(models, results.study.latents)
+    row = Published(
+        what=f"Uninformative latents per model, all methods but {method_name(NEVER_OFF)}",
+        ours=ours.mean if ours else None,
+        published=mean,
+        place=QUESTION.place,
+        n=ours.models if ours else 0,
+        why_not=f"no method but {method_name(NEVER_OFF)}",
+        deviation=deviation,
+        published_n=n,
+        interval=of_mean(ours.mean, ours.deviation, ours.models) if ours else None,
+        published_interval=of_mean(mean, deviation, n),
+    )
+    return with_grid(row, results.study, models, population)
 
 
 def _without(off: SwitchedOff) -> Markup:

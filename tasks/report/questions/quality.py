@@ -8,12 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tasks.report.comparable import enough_steps, papers_version, why_not_comparable
+from tasks.report.comparable import (
+    enough_steps,
+    members,
+    papers_version,
+    population_of,
+    why_not_comparable,
+    with_grid,
+)
 from tasks.report.frames import DATA_SET, groups
 from tasks.report.published import (
     CLASSES,
@@ -218,18 +226,25 @@ def _comparability(results: Results) -> str:
 
 
 def _published(rows: Sequence[QualityRow], results: Results) -> Iterator[Published]:
-    titles = [*(ranking.title for ranking in results.rankings), OTHERS]
+    titles = [*((ranking.title, ranking.pool) for ranking in results.rankings), (OTHERS, "cell")]
     for row in rows:
-        for title, mean in zip(titles, (*row.rankings, row.others), strict=True):
+        for (title, pool), mean in zip(titles, (*row.rankings, row.others), strict=True):
             if mean is not None and mean.published:
-                yield Published(
+                methods = tuple(dict.fromkeys(chain(*CLASSES.values())))
+                population = population_of(pool, TABLE_7_DATA, methods)
+                published, deviation = mean.published
+                of_paper = Published(
                     what=f"{row.title}, {title}",
                     ours=mean.mean,
-                    published=mean.published[0],
+                    published=published,
                     place=QUESTION.place,
                     n=mean.models,
-                    why_not=why_not_comparable(results.study, results.models) or mean.reason,
+                    why_not=mean.reason,
+                    deviation=deviation,
+                    published_n=population.models,
                 )
+                models = members(results.models, population)
+                yield with_grid(of_paper, results.study, models, population)
 
 
 def _table(rows: Sequence[QualityRow], results: Results, with_published: bool) -> Table:

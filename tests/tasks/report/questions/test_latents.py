@@ -46,7 +46,8 @@ def test_the_papers_mean_stands_beside_ours_without_dip_vae_i(make_store: MakeSt
     assert without == beta == [pytest.approx(others.mean()), 12] and dip[1] == 6
     assert every == [pytest.approx((LATENTS - models["informative"]).mean()), 18]
     assert row.ours != pytest.approx((LATENTS - models["informative"]).mean())
-    assert (row.published, row.why_not) == (SWITCHED_OFF[0], "")
+    assert (row.published, row.deviation) == SWITCHED_OFF and row.grid == "partial grid"
+    assert row.interval and row.interval.low < others.mean() < row.interval.high
     alone = Grid(data=("dsprites",), methods={NEVER_OFF: (1.0,)}, steps=300_000)
     (row,) = answer(read_results(make_store(alone), alone.study())).published
     assert row.ours is None and row.why_not == "no method but DIP-VAE-I"
