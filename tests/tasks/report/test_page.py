@@ -157,6 +157,7 @@ def test_the_first_page_has_the_findings_with_links_to_their_questions(store: St
     assert "Do the scores agree with each other? dSprites : the mean over one pair" in found[1]
     assert ("a", "questions/agreement.html") in page.addresses
     assert found[1].startswith("Which strength, which model?"), "what users came for"
+    assert found[1].count("Numbers in brackets are 95% intervals") == 1
     assert "Where did the hours and the memory go?" in found[1]
 
 
