@@ -78,5 +78,11 @@ def test_no_page_asks_another_host_or_fails(store: Store, tmp_path: Path) -> Non
             opened.goto(f"file://{path}")
             wide = opened.evaluate("document.documentElement.scrollWidth <= innerWidth")
             assert wide, f"{path.name} is wider than the window"
+        opened.goto(f"file://{folder / 'questions' / 'papers.html'}")
+        every = opened.locator("tr[data-grid]").count()
+        opened.select_option("select[name=grid]", "fewer steps")
+        left = opened.locator("tr[data-grid]:not([hidden])").count()
+        assert 0 < left == opened.locator("tr[data-grid='fewer steps']").count() < every
+        assert opened.locator("details.set[hidden]").count(), "tables without such rows"
     assert trouble == []
     assert {address.split(":")[0] for address in asked} <= {"file", "data"}
