@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from urllib.parse import quote
 
 import pandas as pd
 from markupsafe import Markup
 
 from tasks.best import best_and_worst
 from tasks.report.every_model import cell_page
+from tasks.report.extra_files import PICTURES
 from tasks.report.figures.bands import training_plot
 from tasks.report.figures.portraits import pictures_of
 from tasks.report.frames import CELL, groups
@@ -22,13 +24,14 @@ from tasks.report.questions import (
     FigureGroup,
     Figures,
     Heading,
+    Portrait,
     PortraitGroup,
     Portraits,
     Row,
     Sentence,
     Table,
 )
-from tasks.report.questions.curves import curve_summary
+from tasks.report.questions.curves import curve_summary, models_with_curve
 from tasks.report.results import Results
 from tasks.words import MISSING, data_name, method_name, number, plural, strength_text, symbol
 
@@ -36,34 +39,43 @@ from tasks.words import MISSING, data_name, method_name, number, plural, strengt
 def cell_pages(results: Results) -> Iterator[tuple[str, str, Answer]]:
     """The name of the page, its title and its content, of every cell that has a model."""
     curves = dict(groups(curve_summary(results.frames), CELL))
+    with_curve = dict(groups(models_with_curve(results.frames), CELL))
     trained = dict(groups(results.models, CELL))
     for key, ended in groups(results.frames.models, CELL):
         data, source, method, strength = key
         name = cell_page({"data": data, "source": source, "method": method, "strength": strength})
         title = f"{method_name(method)}, {symbol(method)} = {strength_text(strength)}"
         rows = trained.get(key, results.models.iloc[:0])
+        portraits = _portraits(rows, results)
         content: list[Content] = [
             _about(ended, rows, results),
-            _models(ended, rows, results),
-            *_curves(curves.get(key), key, results),
-            *_portraits(rows, results),
+            _models(ended, rows, portraits, results),
+            *_curves(curves.get(key), with_curve.get(key), key, results),
         ]
+        if portraits:
+            group = PortraitGroup("How they look", tuple(portraits.values()))
+            content.append(Portraits((group,)))
         yield name, f"{title} on {data_name(data)}", Answer(tuple(content))
 
 
 def _about(ended: pd.DataFrame, trained: pd.DataFrame, results: Results) -> Sentence:
     first = ended.iloc[0]
-    text = Markup("{} on {}: {} of {} trained.").format(
+    cell = {name: first[name] for name in CELL}
+    link = '<a href="../models.html#cell={}">In the table of all models</a>'
+    text = Markup("{} on {}: {} of {} trained. " + link + ".").format(
         method_label(first["method"], results.styles, first["strength"]),
         data_label(first["data"], first["source"]),
         len(trained),
         plural(len(ended), "model"),
+        quote(cell_page(cell)),
     )
     return Sentence(text)
 
 
-def _models(ended: pd.DataFrame, trained: pd.DataFrame, results: Results) -> Table:
-    """A row per model, the best by UDR first."""
+def _models(
+    ended: pd.DataFrame, trained: pd.DataFrame, portraits: Mapping[str, Portrait], results: Results
+) -> Table:
+    """A row per model, the best by UDR first. report.js adds links to a model's own files."""
     columns = [c for c in results.columns if trained[c.id].notna().any()]
     udr = results.udr
     by_id = trained.set_index("model_id")
@@ -88,6 +100,7 @@ def _models(ended: pd.DataFrame, trained: pd.DataFrame, results: Results) -> Tab
                     Cell(
                         Markup('<code id="{}">{}</code>').format(model_id, model_id),
                         place,
+                        below=(_files(portraits.get(model_id)),),
                         style="pin who",
                     ),
                     Cell(str(row["seed"]), row["seed"]),
@@ -107,28 +120,46 @@ def _models(ended: pd.DataFrame, trained: pd.DataFrame, results: Results) -> Tab
     )
 
 
+def _files(portrait: Portrait | None) -> Markup:
+    """A model's traversal, if this report has it."""
+    link = Markup("")
+    if portrait and portrait.traversal:
+        address = f"../{PICTURES}/{portrait.traversal.name}"
+        link = Markup('<a href="{}">traversal</a>').format(address)
+    return Markup('<span class="beside">{}</span>').format(link)
+
+
 def _score(score: float | None) -> Cell:
     if score is None or pd.isna(score):
         return Cell(MISSING, style="muted")
     return Cell(number(score), score)
 
 
-def _curves(rows: pd.DataFrame | None, key: tuple[str, ...], results: Results) -> list[Content]:
-    if rows is None:
+def _curves(
+    rows: pd.DataFrame | None,
+    models: pd.DataFrame | None,
+    key: tuple[str, ...],
+    results: Results,
+) -> list[Content]:
+    if rows is None or models is None:
         return []
     data, _, method, _ = key
-    drawing = training_plot(rows, results.styles[method], f"cell curve {key}")
-    about = f"Reconstruction and KL over training steps on {data_name(data)}."
     figure = Figure(
-        "Reconstruction and KL", about, drawing, rows, "median, lowest and highest seed"
+        "Reconstruction and KL",
+        f"Reconstruction and KL over training steps on {data_name(data)}.",
+        training_plot(rows, results.styles[method], f"cell curve {key}"),
+        rows,
+        "median, lowest and highest seed",
+        models=models["model_id"],
+        among=tuple(CELL),
     )
     return [Figures((FigureGroup("Training", (figure,)),))]
 
 
-def _portraits(rows: pd.DataFrame, results: Results) -> list[Content]:
-    """The best and the worst model by UDR; without a ranking, the first."""
+def _portraits(rows: pd.DataFrame, results: Results) -> dict[str, Portrait]:
+    """By id: the best and the worst model by UDR; without a ranking, the first."""
     if rows.empty:
-        return []
+        return {}
     udr = results.udr
     ends = best_and_worst(rows[["model_id", udr.id]].to_dict("records"), udr.id) if udr else ()
     ids = [str(row["model_id"]) for row in ends] or [str(rows["model_id"].iloc[0])]
@@ -137,8 +168,7 @@ def _portraits(rows: pd.DataFrame, results: Results) -> list[Content]:
     chosen = [by_id.loc[model_id].to_dict() for model_id in ids]
     pictures = pictures_of(results.store, chosen)
     columns = [column for column in results.columns if rows[column.id].notna().any()]
-    portraits = tuple(
-        portrait(heading, "A row per latent", model, columns, results, pictures[model_id])
+    return {
+        model_id: portrait(heading, "A row per latent", model, columns, results, pictures[model_id])
         for heading, model, model_id in zip(headings, chosen, ids, strict=True)
-    )
-    return [Portraits((PortraitGroup("How they look", portraits),))]
+    }

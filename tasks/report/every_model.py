@@ -19,7 +19,8 @@ DIGITS = 4
 
 
 def every_model(results: Results) -> str:
-    """JSON: the columns' titles, and a row of values per model, trained or not.
+    """JSON: the columns' titles, the page's names of data sets and methods by those of the tables,
+    and a row of values per model, trained or not, with the page of its cell.
 
     `<` is written as an escape, so that the text can stand in a script.
     """
@@ -30,6 +31,10 @@ def every_model(results: Results) -> str:
     titles = ["Model", "Data set", "Source", "Method", "Strength", "Seed", "Status", "Seconds"]
     table = {
         "columns": [*titles, *(column.title for column in columns)],
+        "names": {
+            **{name: data_name(name) for name in rows["data"].unique()},
+            **{name: method_name(name) for name in rows["method"].unique()},
+        },
         "cells": [cell_page(row) for row in rows.to_dict("records")],
         "rows": [
             [*_keys(row), *map(_short, numbers.tolist())]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Iterable
 
@@ -24,6 +25,7 @@ class ExtraFiles:
     def __init__(self) -> None:
         self.contents: dict[str, bytes] = {}
         self._figures: Counter[str] = Counter()  # of each page
+        self._ids: Counter[tuple[str, str]] = Counter()  # by page and id
 
     def taken(self) -> list[tuple[str, bytes]]:
         """The files since this was last asked; they are forgotten."""
@@ -42,6 +44,13 @@ class ExtraFiles:
         self.contents[f"{name}.csv"] = figure.data.to_csv(index=False).encode()
         self.contents[f"{name}.parquet"] = _parquet(figure.data)
         return name
+
+    def figure_id(self, figure: Figure, page: str) -> str:
+        """The figure's id on its page, the same in every report of the study."""
+        words = re.sub(r"[^\w.-]+", "-", figure.drawing.name).strip("-")
+        self._ids[page, words] += 1
+        again = self._ids[page, words]
+        return f"figure-{words}" + (f"-{again}" if again > 1 else "")
 
 
 def published_table(rows: Iterable[tuple[str, Published]]) -> bytes:

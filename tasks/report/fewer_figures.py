@@ -19,7 +19,7 @@ from tasks.words import data_name, method_name, number
 
 
 def figures_of_versions(
-    curves: Sequence[Curve], metrics: Sequence[Column]
+    curves: Sequence[Curve], metrics: Sequence[Column], results: Results
 ) -> tuple[tuple[FigureGroup, ...], tuple[tuple[Markup, str], ...]]:
     """A figure per data set with a line per version, and their legend; none for one version."""
     versions = list(dict.fromkeys(curve.ranking for curve in curves))
@@ -29,14 +29,18 @@ def figures_of_versions(
         of_data = [curve for curve in curves if (curve.data, curve.source) == key]
         rows = [row for row in version_rows(of_data, metrics) if sum(map(bool, row.cells)) > 1]
         if len(rows) > 1:
-            collected.append(_of_versions(rows, key, styles))
+            ids = _models(of_data, results.models)
+            collected.append(_of_versions(rows, key, styles, ids))
     if not collected:
         return (), ()
     return (FigureGroup("Versions of UDR", tuple(collected)),), method_legend(styles)
 
 
 def _of_versions(
-    rows: Sequence[FewerRow], key: tuple[str, str], styles: Mapping[str, Style]
+    rows: Sequence[FewerRow],
+    key: tuple[str, str],
+    styles: Mapping[str, Style],
+    models: pd.Series[str],
 ) -> Figure:
     lines = []
     for row in rows:
@@ -72,7 +76,7 @@ def _of_versions(
         for row, line in zip(rows, lines, strict=True)
     )
     about = f"Mean rank correlation by comparisons on {data_name(key[0])}: {described}."
-    return Figure(data_name(key[0]), about, drawing, data, subtitle=key[1])
+    return Figure(data_name(key[0]), about, drawing, data, key[1], models)
 
 
 def figures_of_methods(
@@ -110,9 +114,19 @@ def figures_of_methods(
             )
             described = "; ".join(_from_to(curve) for curve in of_metric)
             about = f"Rank correlation of UDR and {metric.title} on {data_name(data)}: {described}."
-            figures.append(Figure(metric.title, about, drawing, _data(of_metric)))
+            ids = _models(of_metric, results.models)
+            figures.append(Figure(metric.title, about, drawing, _data(of_metric), models=ids))
         collected.append(FigureGroup(data_label(data, source), tuple(figures)))
     return tuple(collected)
+
+
+def _models(curves: Sequence[Curve], models: pd.DataFrame) -> pd.Series[str]:
+    """The ids of the models behind curves of one data set."""
+    behind = (models["data"] == curves[0].data) & (models["source"] == curves[0].source)
+    behind &= models["method"].isin([curve.method for curve in curves])
+    for columns in ([c.metric.id for c in curves], [c.ranking.id for c in curves]):
+        behind &= models[list(dict.fromkeys(columns))].notna().any(axis=1)
+    return models.loc[behind, "model_id"]
 
 
 def _values(curve: Curve) -> Iterator[float]:

@@ -20,6 +20,7 @@ from markupsafe import Markup
 from infra.store import Store
 from tasks.citations import references
 from tasks.report.cells import cell_pages
+from tasks.report.coverage import Counts
 from tasks.report.data_pages import Finding, data_pages
 from tasks.report.every_model import every_model
 from tasks.report.extra_files import PUBLISHED, ExtraFiles, published_table
@@ -28,6 +29,7 @@ from tasks.report.frames import DATA_SET, groups
 from tasks.report.header import header
 from tasks.report.labels import data_label, data_page, without_links
 from tasks.report.ours_and_theirs import with_all_published
+from tasks.report.point_links import PointLinks
 from tasks.report.progress import progress
 from tasks.report.provenance import provenance
 from tasks.report.questions import QUESTIONS, Answer, Question, Sentence, load
@@ -71,26 +73,27 @@ def write_report(store: Store, study: Study, questions: Sequence[str] = QUESTION
         "made": datetime.now(UTC).strftime("%-d %B %Y, %H:%M UTC"),
         "sections": answered,
         "files": extra,
+        "counts": Counts(results),
         "alone": False,
         "progress": progress(results),
         "provenance": provenance(results),
         "data_names": [data_page(*key) for key, _ in groups(results.frames.models, DATA_SET)],
     }
     files.write("report.css", _css())
-    for name in ("report.js", "models.js"):
+    for name in ("report.js", "points.js", "models.js"):
         files.write(name, (TEMPLATES / name).read_bytes())
     for section in answered:
         first = section[0]
         page: dict[str, Any] = {"root": "../", "current": first.name, "title": first.question.title}
-        files.write(f"questions/{first.name}.html", _render("part", common, page, parts=section))
+        files.write(f"questions/{first.name}.html", _part(common, page, section))
     for name, title, answers in data_pages(results, _findings(answered)):
         page = {"root": "../", "current": name, "title": title}
         parts = [Part(f"part-{i}", Question(t), a) for i, (t, a) in enumerate(answers.items(), 1)]
-        files.write(f"data/{name}.html", _render("part", common, page, parts=parts))
+        files.write(f"data/{name}.html", _part(common, page, parts))
     for name, title, answer in cell_pages(results):
         page = {"root": "../", "current": name, "title": title}
         part = Part("cell", Question(title), answer)
-        files.write(f"cells/{name}.html", _render("part", common, page, parts=[part]))
+        files.write(f"cells/{name}.html", _part(common, page, [part]))
     page = {"root": "", "current": "models", "title": "All models"}
     files.write("models.html", _render("models", common, page, models=every_model(results)))
     published = [
@@ -206,6 +209,10 @@ class _Files:
 
 def _css() -> bytes:
     return (colours.css() + "\n" + (TEMPLATES / "report.css").read_text(encoding="utf-8")).encode()
+
+
+def _part(common: dict[str, Any], page: dict[str, Any], parts: Sequence[Part]) -> str:
+    return _render("part", common, page, parts=parts, point_links=PointLinks())
 
 
 def _render(template: str, common: dict[str, Any], page: dict[str, Any], **more: Any) -> str:

@@ -22,8 +22,10 @@ def score_scatter(
     name: str,
     scales: tuple[Limits, Limits] | None = None,
     across_title: str = "",
+    models: pd.Series[str] | None = None,
 ) -> Figure:
-    """`where` says in words which models these are; without `scales` they fit the rows."""
+    """`where` says in words which models these are; without `scales` they fit the rows. `models`
+    are the ids of those behind rows that are cells."""
     agreement = str(spearman(rows[across.id], rows[up.id]))
     drawing = scatter_plot(
         models=rows,
@@ -33,7 +35,8 @@ def score_scatter(
         across_title=across_title or across.title,
         styles=styles,
         name=name,
+        up_title=up.title,
     )
     keys = [c for c in ("model_id", "data", "source", "method", "strength", "seed") if c in rows]
     about = f"{up.title} against {across.title} {where}: {agreement}."
-    return Figure(title, about, drawing, rows[[*keys, across.id, up.id]], agreement)
+    return Figure(title, about, drawing, rows[[*keys, across.id, up.id]], agreement, models)

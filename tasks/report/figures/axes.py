@@ -14,7 +14,7 @@ import io
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -26,6 +26,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from tasks.report.figures import colours
+from tasks.report.figures.points import Points
 
 Limits = tuple[float, float]
 DPI = 72  # the unit of matplotlib's SVG: one dot is one CSS pixel
@@ -45,10 +46,13 @@ METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 
 @dataclass(frozen=True)
 class Drawing:
-    """An inline SVG and the width in pixels at which it is meant to be seen."""
+    """An inline SVG, the width in pixels at which it is meant to be seen, and what its points are.
+    No two drawings of a page have one name."""
 
     svg: Markup
     width: int
+    name: str = ""
+    points: Points | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -193,11 +197,22 @@ _CLEANING: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], .
     (re.compile(r"#[0-9a-f]{6}\b"), lambda found: _css(found[0])),
     (re.compile(r"\s*\n\s*"), " "),
     (re.compile(r"> <"), "><"),
+    (re.compile(r"xlink:href"), "href"),
+    (re.compile(r"<g>((?:<use [^>]*/>)+)</g>"), lambda found: _with_common_style(found[1])),
 )
 
 
 def _css(colour: str) -> str:
     return f"var({_VARIABLES[colour]})" if colour in _VARIABLES else colour
+
+
+def _with_common_style(markers: str) -> str:
+    """Markers of one style say it once: a page may have tens of thousands of them."""
+    style = re.compile(r' style="[^"]*"')
+    styles = set(style.findall(markers))
+    if len(styles) != 1:
+        return f"<g>{markers}</g>"
+    return f"<g{styles.pop()}>{style.sub('', markers)}</g>"
 
 
 def inline(figure: Figure, name: str) -> Markup:

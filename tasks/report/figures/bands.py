@@ -73,7 +73,7 @@ def lines_plot(
             label(rows[-1], str(tick), (tick, scale[0]), (0, -8), "center", "top")
         middle_tick = ((first + last) / 2, scale[0])
         label(rows[-1], across_title, middle_tick, (0, -24), "center", "top")
-        return Drawing(inline(figure, name), THIRD)
+        return Drawing(inline(figure, name), THIRD, name)
 
 
 def training_plot(curves: pd.DataFrame, style: Style, name: str) -> Drawing:
@@ -103,7 +103,7 @@ def training_plot(curves: pd.DataFrame, style: Style, name: str) -> Drawing:
             label(axes, f"{title}, nats per image", at, (-42, 9), "left", "bottom", colours.INK)
         x_scale(rows[1], (0, last))
         label(rows[1], "step", (last / 2, rows[1].get_ylim()[0]), (0, -24), "center", "top")
-        return Drawing(inline(figure, name), THIRD)
+        return Drawing(inline(figure, name), THIRD, name)
 
 
 def line_opacity(place: int, strengths: int) -> float:

@@ -6,10 +6,11 @@ above the other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import matplotlib as mpl
-import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
 
 from tasks.report.figures.axes import (
     STYLE,
@@ -23,29 +24,33 @@ from tasks.report.figures.axes import (
     y_scale,
 )
 from tasks.report.figures.colours import Style
+from tasks.report.figures.points import Points, points_at
+from tasks.report.frames import groups
 
 HEIGHT = 216.0
 
 
 def strength_lines(
-    lines: Mapping[str, Sequence[float]],
+    sweeps: pd.DataFrame,
+    score: str,
     scale: Limits,
     styles: Mapping[str, Style],
     name: str,
+    title: str,
     powers: bool = False,
 ) -> Drawing:
-    """By method: a value per strength, from the weakest on; NaN where there is none. With `powers`
-    they are powers of 10."""
-    places = max(map(len, lines.values()))
+    """A row per method and strength: the place of the strength in its sweep, from 1 for the
+    weakest, and the score; with `powers`, scores are powers of 10."""
+    places = int(sweeps["place"].max())
     with mpl.rc_context(STYLE):
         figure, (axes,) = blank(THIRD, HEIGHT, Margins())
         axes.set_xlim(0.7, places + 0.3)
         y_scale(axes, scale, powers)
-        for method, values in lines.items():
+        for (method,), rows in groups(sweeps, ["method"]):
             style = styles[method]
             axes.plot(
-                np.arange(1, len(values) + 1),
-                np.asarray(values, dtype=float),
+                rows["place"].to_numpy(),
+                rows[score].to_numpy(dtype=float),
                 f"{style.marker}-",
                 color=style.light,
                 linewidth=1.6,
@@ -57,4 +62,12 @@ def strength_lines(
             label(axes, str(place), (place, scale[0]), (0, -8), "center", "top")
         middle = ((1 + places) / 2, scale[0])
         label(axes, "place of the strength, weakest first", middle, (0, -24), "center", "top")
-        return Drawing(inline(figure, name), THIRD)
+        points = _points(axes, sweeps.dropna(subset=[score]), score, title, powers)
+        return Drawing(inline(figure, name), THIRD, name, points)
+
+
+def _points(
+    axes: Axes, sweeps: pd.DataFrame, score: str, title: str, powers: bool
+) -> Points | None:
+    y = sweeps[score].to_numpy(dtype=float)
+    return points_at(axes, sweeps, sweeps["place"], y, {title: 10**y if powers else y})

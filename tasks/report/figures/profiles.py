@@ -36,7 +36,7 @@ def profiles_plot(
         y_scale(axes, (0.0, 1.0))
         for method, scores in values.items():
             axes.plot(at, share_above(scores, at), color=styles[method].light, linewidth=1.8)
-        return Drawing(inline(figure, name), THIRD)
+        return Drawing(inline(figure, name), THIRD, name)
 
 
 def share_above(scores: NDArray[np.float64], at: NDArray[np.float64]) -> NDArray[np.float64]:

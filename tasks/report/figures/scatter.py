@@ -29,9 +29,10 @@ from tasks.report.figures.axes import (
     y_scale,
 )
 from tasks.report.figures.colours import Style
-from tasks.report.frames import groups
+from tasks.report.figures.points import Points, collapsed_of, points_at
+from tasks.report.frames import CELL, groups
 
-Points = NDArray[np.float64]  # (models, 2)
+Places = NDArray[np.float64]  # (models, 2)
 CROWD = 600  # with more models a scatter shows cells instead
 
 
@@ -45,10 +46,14 @@ def scatter_plot(
     name: str,
     diagonal: bool = False,
     powers: bool = False,
+    up_title: str = "",
 ) -> Drawing:
-    """One score against another: methods by colour and marker, strengths by size; with a line
-    where both are equal, if asked for. With `powers` both scores are powers of 10."""
-    crowd = is_crowd(len(models.dropna(subset=[across, up])))
+    """One score against another: methods by colour and marker, strengths by size, collapsed models
+    hollow; with a line where both are equal, if asked for. With `powers` both scores are powers of
+    10."""
+    sizes = _sizes(models)
+    models = models[np.isfinite(models[[across, up]].to_numpy(dtype=float)).all(axis=1)]
+    crowd = is_crowd(len(models))
     with mpl.rc_context(STYLE):
         figure, (axes,) = blank(THIRD, 250, Margins())
         axes.set_ylim(*scales[1])
@@ -60,25 +65,45 @@ def scatter_plot(
             axes.plot(ends, ends, color=colours.MUTED, linewidth=1, zorder=0)
         for (method,), rows in groups(models, ["method"]):
             style = styles[method]
-            cells = _points(rows, across, up)
+            by_strength = {float(key): cell for (key,), cell in rows.groupby(["strength"])}
+            cells = [cell[[across, up]].to_numpy(dtype=float) for cell in by_strength.values()]
+            hollow = [collapsed_of(cell).to_numpy() for cell in by_strength.values()]
             if crowd:
                 cells = _middle_halves(axes, cells, style)
-            for place, cell in enumerate(cells):
-                size = marker_size(place, len(cells))
+                hollow = [np.zeros(1, dtype=bool)] * len(cells)
+            for strength, cell, is_hollow in zip(by_strength, cells, hollow, strict=True):
                 options: dict[str, Any] = {
                     "color": style.light,
                     "alpha": 0.8 if crowd else 0.6,
-                    "markersize": size,
+                    "markersize": sizes[method, strength],
+                    "clip_on": False,
                 }
-                axes.plot(*cell.T, style.marker, mew=0, clip_on=False, **options)
-        return Drawing(inline(figure, name), THIRD)
+                axes.plot(*cell[~is_hollow].T, style.marker, mew=0, **options)
+                if is_hollow.any():
+                    axes.plot(*cell[is_hollow].T, style.marker, mfc="none", mew=1.2, **options)
+        points = _points(axes, models, (across, up), (across_title, up_title or up), powers)
+        return Drawing(inline(figure, name), THIRD, name, points)
 
 
-def _points(rows: pd.DataFrame, across: str, up: str) -> list[Points]:
-    """The models that have both scores, per strength."""
-    strengths, both = rows["strength"].to_numpy(), rows[[across, up]].to_numpy(dtype=float)
-    complete = np.isfinite(both).all(axis=1)
-    return [both[complete & (strengths == strength)] for strength in np.unique(strengths)]
+def _sizes(models: pd.DataFrame) -> dict[tuple[str, float], float]:
+    """Of the markers, by method and strength; also where a strength has no scores."""
+    return {
+        (method, strength): marker_size(place, len(strengths))
+        for (method,), rows in groups(models, ["method"])
+        for strengths in [np.unique(rows["strength"])]
+        for place, strength in enumerate(strengths)
+    }
+
+
+def _points(
+    axes: Axes, models: pd.DataFrame, scores: tuple[str, str], titles: tuple[str, str], powers: bool
+) -> Points | None:
+    """Every model, or every cell at its medians."""
+    if is_crowd(len(models)) and {*CELL} <= {*models.columns}:
+        models = models.groupby(CELL, sort=False)[list(scores)].median().reset_index()
+    x, y = (models[score].to_numpy(dtype=float) for score in scores)
+    values = (10**x, 10**y) if powers else (x, y)
+    return points_at(axes, models, x, y, dict(zip(titles, values, strict=True)))
 
 
 def is_crowd(models: int) -> bool:
@@ -86,10 +111,9 @@ def is_crowd(models: int) -> bool:
     return models > CROWD
 
 
-def _middle_halves(axes: Axes, cells: list[Points], style: Style) -> list[Points]:
+def _middle_halves(axes: Axes, cells: list[Places], style: Style) -> list[Places]:
     """A cross per cell, over the middle half of its models in both directions; its medians."""
-    empty = np.full((3, 2), np.nan)
-    quartiles = [np.quantile(c, (0.25, 0.5, 0.75), axis=0) if len(c) else empty for c in cells]
+    quartiles = [np.quantile(cell, (0.25, 0.5, 0.75), axis=0) for cell in cells]
     across, up = np.transpose(quartiles, (2, 1, 0))  # each (quartiles, cells)
     options: dict[str, Any] = {
         "color": style.light,

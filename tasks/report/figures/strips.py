@@ -26,26 +26,43 @@ from tasks.report.figures.axes import (
     y_scale,
 )
 from tasks.report.figures.colours import Style
+from tasks.report.figures.points import MODEL, collapsed_of, points_at, without_model
 from tasks.report.frames import groups
 from tasks.words import method_name, strength_text
 
 WIDTHS = (THIRD, 568, 1168)  # a third, half or all of the page
 LETTER = 6.6  # px: a generous width of one letter at the figures' text size
 NARROWEST, WIDEST = 12.5, 34.0  # px between strengths
-POINTS_PER_CELL = 12  # above, a cell is a box; up to here every model is a point
-QUARTILES = (0.0, 0.25, 0.75, 1.0)
+MOST_POINTS = 60  # of a cell: with more models it is a box
+FEW_POINTS = 12  # of a cell, up to which they are large
+QUARTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+Places = NDArray[np.float64]
+Drawn = tuple[pd.DataFrame, Places, Places]  # what points are, and where they lie
 
 
 @dataclass(frozen=True)
 class _Cell:
     strength: float
+    models: pd.DataFrame  # those that have the score
     values: NDArray[np.float64]
+    is_box: bool
 
 
 def strip_plot(
-    scores: pd.DataFrame, score: str, scale: Limits, styles: Mapping[str, Style], name: str
+    scores: pd.DataFrame,
+    score: str,
+    scale: Limits,
+    styles: Mapping[str, Style],
+    name: str,
+    title: str = "",
+    most: int = MOST_POINTS,
 ) -> Drawing:
-    methods = [(method, _cells(rows, score)) for (method,), rows in groups(scores, ["method"])]
+    """A cell with more than so many models is a box. Collapsed models are hollow."""
+    scores = scores[[name for name in (*MODEL, "collapsed", score) if name in scores]]
+    methods = [
+        (method, _cells(rows, score, most)) for (method,), rows in groups(scores, ["method"])
+    ]
     width, step, rooms = _slots(
         [len(cells) for _, cells in methods], [method_name(method) for method, _ in methods]
     )
@@ -56,11 +73,12 @@ def strip_plot(
         figure, (axes,) = blank(width, 176 + margins.bottom, margins)
         axes.set_xlim(0, sum(rooms))
         y_scale(axes, scale)
+        drawn: list[Drawn] = []
         start, how = 0.0, ("right", "center") if upright else ("center", "top")
         for (method, cells), room in zip(methods, rooms, strict=True):
             first = start + (room - step * (len(cells) - 1)) / 2
             places = [first + i * step for i in range(len(cells))]
-            _draw_cells(axes, places, cells, min(0.36 * step, 9.0), styles[method])
+            drawn += _draw_cells(axes, places, cells, min(0.36 * step, 9.0), styles[method])
             for x, cell in zip(places, cells, strict=True):
                 text = strength_text(cell.strength)
                 label(axes, text, (x, scale[0]), (0, -8), *how, upright=upright)
@@ -69,14 +87,22 @@ def strip_plot(
             if start:
                 axes.axvline(start, color=colours.RULE, linewidth=1, zorder=0, clip_on=False)
             start += room
-        return Drawing(inline(figure, name), width)
+        points = None
+        if drawn:
+            keys, across, up = zip(*drawn, strict=True)
+            y = np.concatenate(up)
+            values = {title or score: y}
+            points = points_at(axes, pd.concat(keys), np.concatenate(across), y, values)
+        return Drawing(inline(figure, name), width, name, points)
 
 
-def _cells(rows: pd.DataFrame, score: str) -> list[_Cell]:
-    return [
-        _Cell(float(strength), cell[score].dropna().to_numpy(dtype=float))
-        for (strength,), cell in groups(rows, ["strength"])
-    ]
+def _cells(rows: pd.DataFrame, score: str, most: int) -> list[_Cell]:
+    cells = []
+    for (strength,), cell in groups(rows, ["strength"]):
+        models = cell[cell[score].notna()]
+        values = models[score].to_numpy(dtype=float)
+        cells.append(_Cell(float(strength), models, values, len(values) > most))
+    return cells
 
 
 def _slots(sizes: Sequence[int], names: Sequence[str]) -> tuple[int, float, list[float]]:
@@ -99,29 +125,38 @@ def _slots(sizes: Sequence[int], names: Sequence[str]) -> tuple[int, float, list
 
 def _draw_cells(
     axes: Axes, places: Sequence[float], cells: Sequence[_Cell], half: float, style: Style
-) -> None:
+) -> list[Drawn]:
     """One artist for all cells of a method, since matplotlib's time goes by artists."""
-    full = [(x, cell.values) for x, cell in zip(places, cells, strict=True) if len(cell.values)]
-    points = [(x, values) for x, values in full if len(values) <= POINTS_PER_CELL]
-    boxes = [(x, values) for x, values in full if len(values) > POINTS_PER_CELL]
+    full = [(x, cell) for x, cell in zip(places, cells, strict=True) if len(cell.values)]
+    strips = [(x, cell) for x, cell in full if not cell.is_box]
+    boxes = [(x, cell) for x, cell in full if cell.is_box]
     colour: dict[str, Any] = {"color": style.light, "clip_on": False}
-    if points:
-        axes.plot(
-            np.concatenate([x + 0.75 * half * _spread(len(values)) for x, values in points]),
-            np.concatenate([values for _, values in points]),
-            style.marker,
-            **{**colour, "alpha": 0.75, "markersize": 5.4, "mew": 0},
-        )
+    drawn: list[Drawn] = []
+    if strips:
+        x = np.concatenate([x + 0.75 * half * _spread(len(cell.values)) for x, cell in strips])
+        y = np.concatenate([cell.values for _, cell in strips])
+        models = pd.concat([cell.models for _, cell in strips])
+        hollow = collapsed_of(models).to_numpy()
+        few = max(len(cell.values) for _, cell in strips) <= FEW_POINTS
+        options = {**colour, "alpha": 0.75, "markersize": 5.4 if few else 4.0}
+        axes.plot(x[~hollow], y[~hollow], style.marker, mew=0, **options)
+        if hollow.any():
+            axes.plot(x[hollow], y[hollow], style.marker, mfc="none", mew=1.1, **options)
+        drawn.append((models, x, y))
     if boxes:
-        at = [x for x, _ in boxes]
-        low, lower, upper, high = np.transpose([np.quantile(v, QUARTILES) for _, v in boxes])
+        at = np.array([x for x, _ in boxes])
+        values = [np.quantile(cell.values, QUARTILES) for _, cell in boxes]
+        low, lower, median, upper, high = np.transpose(values)
         axes.vlines(at, low, high, linewidth=1.2, **colour)
         axes.vlines(at, lower, upper, linewidth=1.6 * half, alpha=0.55, **colour)
-    full = [(x, values) for x, values in full if len(values) > 1]
+        firsts = pd.concat([cell.models.iloc[:1] for _, cell in boxes])
+        drawn.append((without_model(firsts), at, median))
+    full = [(x, cell) for x, cell in full if len(cell.values) > 1]
     if full:
-        medians = [float(np.median(values)) for _, values in full]
+        medians = [float(np.median(cell.values)) for _, cell in full]
         left, right = [x - half for x, _ in full], [x + half for x, _ in full]
         axes.hlines(medians, left, right, color=colours.INK, linewidth=1.8, clip_on=False)
+    return drawn
 
 
 def _spread(count: int) -> NDArray[np.float64]:

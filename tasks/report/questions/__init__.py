@@ -155,13 +155,20 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure with words for those who cannot see it, and the numbers that it shows."""
+    """A figure with words for those who cannot see it, and the numbers that it shows.
+
+    coverage.py counts the models behind it, out of all that have the same data set and source, or
+    the same of the columns that `among` names.
+    """
 
     title: str
     description: str
     drawing: Drawing
     data: pd.DataFrame = field(compare=False)
     subtitle: str = ""
+    # ids of the models behind it; None: those of the data that have all its numbers
+    models: pd.Series[str] | None = field(default=None, compare=False)
+    among: tuple[str, ...] = ("data", "source")
 
 
 @dataclass(frozen=True)

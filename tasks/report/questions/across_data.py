@@ -19,6 +19,7 @@ from tasks.report.matrices import correlation_table
 from tasks.report.published import SIX
 from tasks.report.questions import (
     Answer,
+    Figure,
     FigureGroup,
     Figures,
     Question,
@@ -137,24 +138,40 @@ def _scatters(results: Results) -> tuple[FigureGroup, ...]:
     collected = []
     for metric in results.metrics:
         medians = cell_medians(results.models, metric)
-        columns = [Column(f"{metric.name} on {' '.join(k)}", _title(*k)) for k in medians.columns]
-        medians = medians.set_axis([column.id for column in columns], axis=1)
-        figures = []
-        for other in columns[1:]:
-            first = columns[0]
-            both = medians[[first.id, other.id]].dropna().reset_index()
-            if len(both):
-                figures.append(
-                    score_scatter(
-                        both,
-                        first,
-                        other,
-                        f"{other.title} against {first.title}",
-                        f"by the medians of {metric.title}",
-                        results.styles,
-                        f"across {metric.id} {other.id}",
-                    )
-                )
+        first, *others = [(str(data), str(source)) for data, source in medians.columns]
+        figures = tuple(
+            figure
+            for other in others
+            if (figure := _scatter(metric, medians, first, other, results))
+        )
         if figures:
-            collected.append(FigureGroup(metric.title, tuple(figures)))
+            collected.append(FigureGroup(metric.title, figures))
     return tuple(collected)
+
+
+def _scatter(
+    metric: Column,
+    medians: pd.DataFrame,
+    first: tuple[str, str],
+    other: tuple[str, str],
+    results: Results,
+) -> Figure | None:
+    """One data set against the first; a point leads to its cell of the other."""
+    across, up = (
+        Column(f"{metric.name} on {' '.join(key)}", _title(*key)) for key in (first, other)
+    )
+    both = pd.DataFrame({across.id: medians[first], up.id: medians[other]}).dropna().reset_index()
+    if both.empty:
+        return None
+    models = results.models[results.models[metric.id].notna()]
+    is_of = [(models[DATA_SET] == list(key)).all(axis=1) for key in (first, other)]
+    return score_scatter(
+        both.assign(data=other[0], source=other[1]),
+        across,
+        up,
+        f"{up.title} against {across.title}",
+        f"by the medians of {metric.title}",
+        results.styles,
+        f"across {metric.id} {up.id}",
+        models=models.loc[is_of[0] | is_of[1], "model_id"],
+    )

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tasks.report import intervals
 from tasks.report.figures.axes import limits
 from tasks.report.figures.profiles import profiles_plot
-from tasks.report.frames import DATA_SET, groups
+from tasks.report.frames import CELL, DATA_SET, groups
 from tasks.report.intervals import Interval, Scores
 from tasks.report.labels import data_label, method_label, method_legend
 from tasks.report.questions import (
@@ -241,7 +241,7 @@ def _profiles(results: Results, metrics: Sequence[Column]) -> tuple[FigureGroup,
                     f"Share of the models of each method with at least so much {metric.title}, on "
                     f"{data_name(data)}."
                 )
-                data_of = rows[["model_id", "method", "strength", "seed", metric.id]]
+                data_of = rows[["model_id", *CELL, "seed", metric.id]]
                 subtitle = "share of models with at least so much"
                 figures.append(Figure(metric.title, about, drawing, data_of, subtitle))
         if figures:

@@ -31,7 +31,7 @@ ABOUT = (
 
 
 def answer(results: Results) -> Answer:
-    figures = training_curves(curve_summary(results.frames), results.styles)
+    figures = training_curves(results.frames, results.styles)
     if not figures:
         return missing("No training curves yet.")
     return Answer((Sentence(ABOUT), Figures(figures)))
@@ -46,17 +46,33 @@ def curve_summary(frames: Frames) -> pd.DataFrame:
     return summary.reset_index()
 
 
-def training_curves(curves: pd.DataFrame, styles: Mapping[str, Style]) -> tuple[FigureGroup, ...]:
+def models_with_curve(frames: Frames) -> pd.DataFrame:
+    """model_id and CELL."""
+    models = frames.trained[["model_id", *CELL]]
+    return models[models["model_id"].isin(frames.curves["model_id"].unique())]
+
+
+def training_curves(frames: Frames, styles: Mapping[str, Style]) -> tuple[FigureGroup, ...]:
     """Reconstruction and KL of every method."""
+    of_methods = [*DATA_SET, "method"]
+    ids = {key: rows["model_id"] for key, rows in groups(models_with_curve(frames), of_methods)}
     figure_groups = []
-    for (data, source), rows in groups(curves, DATA_SET):
+    for (data, source), rows in groups(curve_summary(frames), DATA_SET):
         figures = []
         for (method,), of_method in groups(rows, ["method"]):
             title = method_name(method)
             drawing = training_plot(of_method, styles[method], f"curve {data} {source} {method}")
-            about = f"Reconstruction and KL of {title} on {data_name(data)} over training steps."
-            subtitle = _strengths(method, of_method)
-            figures.append(Figure(title, about, drawing, of_method, subtitle))
+            figures.append(
+                Figure(
+                    title,
+                    f"Reconstruction and KL of {title} on {data_name(data)} over training steps.",
+                    drawing,
+                    of_method,
+                    _strengths(method, of_method),
+                    models=ids[data, source, method],
+                    among=tuple(of_methods),
+                )
+            )
         figure_groups.append(FigureGroup(data_label(data, source), tuple(figures)))
     return tuple(figure_groups)
 

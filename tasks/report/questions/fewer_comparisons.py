@@ -73,7 +73,7 @@ def answer(results: Results) -> Answer:
     by_version = version_rows(collected, metrics)
     content: list[Sentence | Table | Figures] = [Sentence(about)]
     content += [_finding(by_version), _table(by_version, "Versions of UDR")] if by_version else []
-    figures, legend = figures_of_versions(collected, drawn)
+    figures, legend = figures_of_versions(collected, drawn, results)
     if figures:
         text = (
             "A line per version of UDR, averaged over the methods of a data set and "

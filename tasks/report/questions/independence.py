@@ -39,7 +39,7 @@ from tasks.report.questions import (
 )
 from tasks.report.results import Column, Results
 from tasks.report.spearman import Agreement, spearman
-from tasks.report.sweeps import medians, sweeps
+from tasks.report.sweeps import medians, sweep_of
 from tasks.words import MISSING, data_name, number, plural
 
 QUESTION = Question(
@@ -253,20 +253,23 @@ def _figures(models: pd.DataFrame, results: Results) -> tuple[FigureGroup, ...]:
         figures = []
         table = medians(rows, [LOG + column.id for column in COLUMNS])
         for column in COLUMNS:
-            lines = sweeps(table, LOG + column.id)
-            if lines:
+            sweep = sweep_of(table, LOG + column.id)
+            if len(sweep):
                 drawing = strength_lines(
-                    lines,
+                    sweep,
+                    LOG + column.id,
                     limits(table[LOG + column.id]),
                     results.styles,
-                    f"sweep {data} {source} {column.id}",
+                    name=f"sweep {data} {source} {column.id}",
+                    title=column.title,
                     powers=True,
                 )
                 about = f"{column.title} on {data_name(data)}, median per strength."
-                shown = table[["method", "strength", "place"]]
-                shown = shown.assign(**{column.id: 10 ** table[LOG + column.id]})
+                values = sweep.assign(**{column.id: 10 ** sweep[LOG + column.id]})
+                values = values.drop(columns=LOG + column.id)
                 subtitle = "median over seeds, logarithmic"
-                figures.append(Figure(column.title, about, drawing, shown, subtitle))
+                ids = rows.loc[rows[LOG + column.id].notna(), "model_id"]
+                figures.append(Figure(column.title, about, drawing, values, subtitle, ids))
         if rows[[MEAN.id, SAMPLED.id]].notna().all(axis=1).any():
             figures.append(_mean_against_sampled(rows, data, source, results))
         if figures:
@@ -287,6 +290,7 @@ def _mean_against_sampled(rows: pd.DataFrame, data: str, source: str, results: R
         name=f"mean against sampled {data} {source}",
         diagonal=True,
         powers=True,
+        up_title="mean codes",
     )
     agreement = str(spearman(rows[SAMPLED.id], rows[MEAN.id]))
     about = (
@@ -295,7 +299,8 @@ def _mean_against_sampled(rows: pd.DataFrame, data: str, source: str, results: R
     )
     title = "Total correlation: mean codes against sampled"
     data_of = rows[["model_id", *CELL, "seed", SAMPLED.id, MEAN.id]]
-    return Figure(title, about, drawing, data_of, f"{agreement}; both axes logarithmic")
+    ids = rows.loc[rows[[across, up]].notna().all(axis=1), "model_id"]
+    return Figure(title, about, drawing, data_of, f"{agreement}; both axes logarithmic", ids)
 
 
 def _log(values: pd.Series[float]) -> pd.Series[float]:

@@ -46,7 +46,7 @@ from tasks.report.questions import (
     missing,
 )
 from tasks.report.results import Column, Results, signed_so_more_is_better
-from tasks.report.sweeps import medians, sweeps
+from tasks.report.sweeps import medians, sweep_of
 from tasks.report.variance import moved, shares
 from tasks.words import MISSING, data_name, plural
 
@@ -302,13 +302,19 @@ def _figures(results: Results) -> tuple[FigureGroup, ...]:
         table = medians(rows, [metric.id for metric in results.metrics])
         figures = []
         for metric in results.metrics:
-            lines = sweeps(table, metric.id)
-            if lines:
-                name = f"sweep {data} {source} {metric.id}"
-                drawing = strength_lines(lines, scales[metric.id], results.styles, name)
+            medians_of = sweep_of(table, metric.id)
+            if len(medians_of):
+                drawing = strength_lines(
+                    medians_of,
+                    metric.id,
+                    scales[metric.id],
+                    results.styles,
+                    name=f"sweep {data} {source} {metric.id}",
+                    title=metric.title,
+                )
                 about = f"Median of {metric.title} per strength on {data_name(data)}."
-                columns = ["method", "strength", "place", metric.id]
-                figures.append(Figure(metric.title, about, drawing, table[columns]))
+                ids = rows.loc[rows[metric.id].notna(), "model_id"]
+                figures.append(Figure(metric.title, about, drawing, medians_of, models=ids))
         if figures:
             collected.append(FigureGroup(data_label(data, source), tuple(figures)))
     return tuple(collected)

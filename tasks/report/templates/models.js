@@ -1,13 +1,14 @@
 // The table of all models: only the rows in sight are in the page, so that 12,600 stay quick.
 (() => {
-  const { columns, rows, cells } = JSON.parse(document.getElementById("model-data").textContent);
+  const { columns, rows, cells, names } = JSON.parse(document.getElementById("model-data").textContent);
   const ROW = 30, MORE = 6;
   const SCORES = 8;  // columns from this one on are scores
-  const LISTS = ["Data set", "Source", "Method", "Strength", "Status"];
+  const KEYS = { 1: "data", 2: "source", 3: "method", 4: "strength", 6: "status" };  // of the lists' columns
   const box = document.getElementById("model-table"), count = document.getElementById("model-count");
   const filters = document.getElementById("model-filters");
   const numeric = columns.map((title, place) => place >= SCORES || ["Strength", "Seed", "Seconds"].includes(title));
   let order = rows.map((_, place) => place), sorted = -1, descending = true;
+  let cell = "";  // the only one whose models are seen
 
   const make = (tag, text, parent, attributes = {}) => {
     const element = document.createElement(tag);
@@ -39,7 +40,7 @@
   });
   box.style.setProperty("--columns", widths.join(" "));
 
-  const lists = LISTS.map(title => columns.indexOf(title)).map(place => {
+  const lists = Object.keys(KEYS).map(Number).map(place => {
     const values = [...new Set(rows.map(row => row[place]))];
     if (values.length < 2) return null;
     const label = make("label", columns[place] + " ", filters);
@@ -56,6 +57,7 @@
     const begins = search.value.trim().toLowerCase();
     order = [];
     rows.forEach((row, place) => {
+      if (cell && cells[place] !== cell) return;
       if (wanted.every(([column, value]) => row[column] === value) && row[0].startsWith(begins)) order.push(place);
     });
     arrange();
@@ -78,7 +80,12 @@
       if (place === sorted) cell.setAttribute("aria-sort", descending ? "descending" : "ascending");
       else cell.removeAttribute("aria-sort");
     });
-    count.textContent = `${order.length.toLocaleString("en")} of ${rows.length.toLocaleString("en")} models`;
+    count.textContent = `${order.length.toLocaleString("en")} of ${rows.length.toLocaleString("en")} models` +
+      (cell ? ` of the cell ${cell}` : "");
+    if (cell) {
+      count.append(" ");
+      make("a", "all cells", count, { href: "#" });
+    }
     space.style.height = `${order.length * ROW}px`;
     box.style.height = `min(78vh, ${order.length * ROW + head.offsetHeight + 20}px)`;
     box.scrollTop = 0;
@@ -104,14 +111,30 @@
     }
     space.replaceChildren(lines);
   };
-  // #model=ID and #cell=NAME choose what is seen
+  // #model=ID, #cell=NAME and #data=…&method=…&status=… choose what is seen, by the tables' names or
+  // by those of this page; what is chosen is in the address, so that it can be sent
   const follow = () => {
-    const [what, value] = decodeURIComponent(location.hash.slice(1)).split("=");
-    if (what === "model") search.value = value;
-    if (what === "cell") location.replace(`cells/${encodeURIComponent(value)}.html`);
+    const wanted = new URLSearchParams(location.hash.slice(1));
+    cell = wanted.get("cell") || "";
+    search.value = wanted.get("model") || "";
+    lists.forEach(({ place, list }) => {
+      const value = wanted.get(KEYS[place]), name = names[value] || value;
+      const option = [...list.options].find(({ value: v }) => v && String(JSON.parse(v)) === name);
+      list.value = option ? option.value : "";
+    });
     choose();
   };
-  filters.addEventListener("input", choose);
+  const remember = () => {
+    const wanted = new URLSearchParams();
+    if (cell) wanted.set("cell", cell);
+    if (search.value) wanted.set("model", search.value.trim());
+    lists.filter(({ list }) => list.value).forEach(({ place, list }) => {
+      const value = String(JSON.parse(list.value));
+      wanted.set(KEYS[place], Object.keys(names).find(key => names[key] === value) || value);
+    });
+    history.replaceState(null, "", `#${wanted}`);
+  };
+  filters.addEventListener("input", () => { choose(); remember(); });
   box.addEventListener("scroll", () => requestAnimationFrame(draw));
   addEventListener("resize", draw);
   addEventListener("hashchange", follow);

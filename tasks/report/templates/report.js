@@ -16,7 +16,7 @@ document.querySelectorAll("table[data-sortable]").forEach(table => {
     body.append(...rows.map(([, row]) => row));
   }));
 });
-document.querySelectorAll(".filters").forEach(filters => {
+document.querySelectorAll(".filters[data-tables]").forEach(filters => {
   const tables = filters.dataset.tables.split(" ").map(id => document.getElementById(id));
   const selects = [...filters.querySelectorAll("select")];
   filters.hidden = false;
@@ -55,3 +55,32 @@ document.querySelectorAll(".scroll").forEach(box => {
     if (!box.hasAttribute("aria-label")) box.setAttribute("aria-label", "A wide table");
   }
 });
+// #ID of something in a folded group opens the group.
+(() => {
+  const unfold = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const folded = target && target.closest("details:not([open])");
+    if (folded) folded.open = true;
+    if (folded) target.scrollIntoView();
+  };
+  addEventListener("hashchange", unfold);
+  unfold();
+})();
+document.querySelectorAll("a.here").forEach(here => here.addEventListener("click", async () => {
+  if (!navigator.clipboard) return;
+  await navigator.clipboard.writeText(here.href);
+  here.textContent = "link copied";
+  setTimeout(() => { here.textContent = "link"; }, 1500);
+}));
+// A page that is opened as a file leads to the models' own files; servers show reports and nothing else.
+if (location.protocol === "file:") {
+  document.querySelectorAll("#cell-models code[id]").forEach(code => {
+    const beside = code.parentNode.querySelector(".beside");
+    [["log", "log.txt"], ["folder", ""]].forEach(([text, name]) => {
+      const link = document.createElement("a");
+      link.href = `../../models/${code.id}/${name}`;
+      link.textContent = text;
+      beside.append(link);
+    });
+  });
+}

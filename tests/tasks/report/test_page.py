@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import subprocess
 import sys
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
 
 import numpy as np
 import pandas as pd
@@ -49,6 +53,27 @@ def headlines(store: Store, metric: str) -> pd.DataFrame:
     return scores[(scores.metric == metric) & (scores.part == "score") & scores.factor.isna()]
 
 
+def chosen_models(path: Path, anchor: str) -> list[str]:
+    """The models that models.html#ANCHOR shows, by the data of the page."""
+    table = data_of(path, "model-data")
+    wanted = {name: values[0] for name, values in parse_qs(anchor).items()}
+    cell = wanted.pop("cell", None)
+    places = {"data": 1, "source": 2, "method": 3, "status": 6}
+    chosen = [(places[key], table["names"].get(name, name)) for key, name in wanted.items()]
+    return [
+        row[0]
+        for row, of_cell in zip(table["rows"], table["cells"], strict=True)
+        if (cell is None or cell == of_cell) and all(row[at] == name for at, name in chosen)
+    ]
+
+
+def data_of(path: Path, name: str) -> Any:
+    """What a page holds for its script, if anything."""
+    html = path.read_text("utf-8")
+    match = re.search(rf'<script type="application/json" id="{name}">(.*?)</script>', html)
+    return json.loads(match[1]) if match else None
+
+
 def written(store: Store) -> list[Path]:
     folder = Path(store.root) / "report"
     return sorted(path for path in folder.rglob("*") if path.is_file())
@@ -64,7 +89,8 @@ def test_a_report_is_a_folder_of_pages_and_what_lies_beside_them(make_store: Mak
     kinds = {name.split("/")[0] for name in names}
     assert kinds == {
         *("beside-the-papers.csv", "cells", "data", "figures", "files.json", "index.html"),
-        *("models.html", "models.js", "pictures", "questions", "report.css", "report.js"),
+        *("models.html", "models.js", "pictures", "points.js", "questions", "report.css"),
+        "report.js",
     }
     assert len(list(folder.glob("cells/*.html"))) == len(Grid().study().cells())
 
@@ -100,8 +126,10 @@ def test_every_address_is_a_file_of_the_report_or_a_citation(store: Store) -> No
                 target = (path.parent / name).resolve()
                 assert target.is_file(), f"{path.name}: <{tag}> wants {address}"
                 assert target.is_relative_to(Path(store.root) / "report")
-                for_script = name.endswith("models.html") and "=" in anchor
-                assert not anchor or for_script or anchor in Page.alone(target).ids, address
+                if target.name == "models.html" and anchor:
+                    assert chosen_models(target, unescape(anchor)), address
+                else:
+                    assert not anchor or anchor in Page.alone(target).ids, address
                 images += tag == "img"
             else:
                 assert anchor in page.ids, f"{path.name}: {address} leads nowhere"
@@ -130,9 +158,47 @@ def test_the_numbers_of_a_figure_are_its_own(store: Store) -> None:
 def test_every_figure_of_a_page_has_its_own_numbers(store: Store) -> None:
     html = (Path(store.root) / "report/questions/distributions.html").read_text("utf-8")
     names = re.findall(r'href="../(figures/[^"]*)\.csv"', html)
-    assert len(names) == len(set(names)) == html.count("<figure>") == 8
+    assert len(names) == len(set(names)) == html.count("<figure id=") == 8
     last = {pd.read_csv(Path(store.root) / "report" / f"{name}.csv").columns[-1] for name in names}
     assert last == {"metric mig", "metric factor_vae", "udr lasso method", "udr lasso cell"}
+
+
+def test_every_point_leads_to_its_model_or_cell_and_says_its_numbers(store: Store) -> None:
+    models = table(store, "models").set_index("model_id")
+    mig = headlines(store, "mig").set_index("model_id")["value"]
+    folder = Path(store.root) / "report"
+    places = 0
+    for path in folder.glob("questions/*.html"):
+        if not (page := data_of(path, "points")):
+            continue
+        rows_of = {name: Page.alone(folder / f"cells/{name}.html").ids for name, _ in page["cells"]}
+        for model_id, cell, seed in page["models"]:
+            assert model_id in rows_of[page["cells"][cell][0]]
+            assert models.loc[model_id, "seed"] == seed
+        ids = Page.alone(path).ids
+        for name, figure in page["figures"].items():
+            assert name in ids
+            for _, _, place, *values in figure["points"]:
+                places += 1
+                if place >= 0 and "MIG" in figure["titles"]:
+                    value = values[figure["titles"].index("MIG")]
+                    assert value == pytest.approx(mig[page["models"][place][0]], rel=1e-3)
+    assert places > 4 * 47, "strips, and scatters of two rankings and of two scores"
+
+
+def test_each_figure_says_which_models_it_covers(store: Store) -> None:
+    html = (Path(store.root) / "report/questions/distributions.html").read_text("utf-8")
+    lines = re.findall(r'<p class="note covers">(.*?)</p>', html)
+    assert len(lines) == 2, "one per data set"
+    assert re.sub("<.*?>", "", lines[0]) == (
+        "Each figure: 23 of 24 models of dSprites (redrawn); 1 missing: 1 diverged."
+    )
+    assert lines[1] == "Each figure: 24 models of Color-dSprites (look-alike); none missing."
+    address = re.search(r"models.html#(.*?)\"", lines[0])
+    assert address
+    models = table(store, "models")
+    ids = chosen_models(Path(store.root) / "report/models.html", unescape(address[1]))
+    assert ids == models.loc[models.status == "diverged", "model_id"].tolist()
 
 
 def test_the_page_of_a_cell_lists_its_best_models_first(store: Store) -> None:
