@@ -140,7 +140,7 @@ class Counts:
 
     def _group_of(self, among: Sequence[str]) -> NDArray[np.int64]:
         """A number per model, the same for those with the same of these columns."""
-        return self.models.groupby(list(among)).ngroup().to_numpy(dtype=np.int64)
+        return np.asarray(self.models.groupby(list(among)).ngroup(), dtype=np.int64)
 
 
 def _of_each(line: str, figures: int, differs: bool = False) -> str:

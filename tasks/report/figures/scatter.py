@@ -65,7 +65,10 @@ def scatter_plot(
             axes.plot(ends, ends, color=colours.MUTED, linewidth=1, zorder=0)
         for (method,), rows in groups(models, ["method"]):
             style = styles[method]
-            by_strength = {float(key): cell for (key,), cell in rows.groupby(["strength"])}
+            by_strength = {
+                float(strength): rows[rows["strength"] == strength]
+                for strength in np.unique(rows["strength"])
+            }
             cells = [cell[[across, up]].to_numpy(dtype=float) for cell in by_strength.values()]
             hollow = [collapsed_of(cell).to_numpy() for cell in by_strength.values()]
             if crowd:

@@ -138,7 +138,7 @@ def _scatters(results: Results) -> tuple[FigureGroup, ...]:
     collected = []
     for metric in results.metrics:
         medians = cell_medians(results.models, metric)
-        first, *others = [(str(data), str(source)) for data, source in medians.columns]
+        first, *others = medians.columns.to_flat_index().tolist()
         figures = tuple(
             figure
             for other in others
