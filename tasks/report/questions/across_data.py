@@ -138,7 +138,7 @@ def _scatters(results: Results) -> tuple[FigureGroup, ...]:
     collected = []
     for metric in results.metrics:
         medians = cell_medians(results.models, metric)
-        first, *others = medians.columns.to_flat_index().tolist()
+        first, *others = medians.columns.to_frame().itertuples(index=False, name=None)
         figures = tuple(
             figure
             for other in others

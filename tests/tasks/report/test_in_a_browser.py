@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,6 +26,9 @@ CHOOSE = """name => {
   list.selectedIndex = 2;
   list.dispatchEvent(new Event("input", { bubbles: true }));
 }"""
+
+COLOUR = "cell => getComputedStyle(cell).backgroundColor"
+SIZE = "svg => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width"
 
 
 @pytest.fixture
@@ -65,6 +70,50 @@ def test_models_are_filtered_and_sorted_and_only_those_in_sight_are_drawn(
         opened.get_by_role("link", name=first).click()
         assert opened.locator(f"code[id='{first}']").count() == 1, "the page of its cell"
     assert trouble == []
+
+
+def test_points_and_links_lead_to_models_cells_and_figures(store: Store, tmp_path: Path) -> None:
+    trouble: list[str] = []
+    folder = f"file://{store.path('report')}"
+    with page(tmp_path / "profile") as opened:
+        opened.on("pageerror", lambda error: trouble.append(str(error)))
+        opened.goto(f"{folder}/questions/distributions.html")
+        data = json.loads(str(opened.locator("#points").text_content()))
+        name, figure = next(iter(data["figures"].items()))
+        left, top, place, *_ = figure["points"][1]
+        opened.locator(f"[id='{name}'] svg").click(position=at(opened, name, left, top))
+        opened.wait_for_url(f"**/cells/{data['cells'][-1 - place][0]}.html")
+
+        opened.goto(f"{folder}/questions/distributions.html")
+        plot = opened.locator(f"[id='{name}'] .plot")
+        plot.press("ArrowRight")
+        plot.press("Enter")
+        opened.wait_for_url("**/cells/dsprites-beta_vae-1-redrawn.html")
+        model = str(opened.locator("#cell-models code").nth(3).get_attribute("id"))
+        opened.goto(f"{folder}/cells/dsprites-beta_vae-1-redrawn.html#{model}")
+        row = opened.locator("#cell-models tr:has(:target)")
+        other = opened.locator("#cell-models tbody tr").first
+        assert row.locator("td").first.evaluate(COLOUR) != other.locator("td").first.evaluate(
+            COLOUR
+        )
+        assert row.get_by_role("link", name="log").get_attribute("href") == (
+            f"../../models/{model}/log.txt"
+        )
+
+        opened.goto(f"{folder}/models.html#data=dsprites&status=diverged")
+        assert opened.inner_text("#model-count") == "1 of 1,200 models"
+        opened.goto(f"{folder}/models.html#cell=dsprites-beta_vae-4-redrawn")
+        opened.reload()
+        assert "200 of 1,200 models of the cell" in opened.inner_text("#model-count")
+        opened.evaluate(CHOOSE, "Status")
+        assert opened.url.endswith("#cell=dsprites-beta_vae-4-redrawn&status=diverged")
+    assert trouble == []
+
+
+def at(opened: Any, name: str, left: float, top: float) -> dict[str, float]:
+    """A place of a drawing, in pixels of its element."""
+    size = opened.locator(f"[id='{name}'] svg").evaluate(SIZE)
+    return {"x": left * size, "y": top * size}
 
 
 def test_no_page_asks_another_host_or_fails(store: Store, tmp_path: Path) -> None:

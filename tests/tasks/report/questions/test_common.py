@@ -14,6 +14,7 @@ import pytest
 from infra.store import Store
 from models import METHODS
 from tasks.citations import PAPERS
+from tasks.report.coverage import drawn_models
 from tasks.report.page import sections, write_report
 from tasks.report.published import SIX
 from tasks.report.questions import (
@@ -161,6 +162,12 @@ def check_figures(figures: Figures) -> None:
         for figure in group.figures:
             assert figure.title and figure.description and len(figure.data)
             assert figure.drawing.svg.startswith("<svg")
+            assert len(drawn_models(figure)), f"{figure.title} names no model that it covers"
+            points = figure.drawing.points
+            of_models = points is not None and points.are_models
+            assert not of_models or "model_id" in figure.data, figure.title
+    names = [figure.drawing.name for group in figures.groups for figure in group.figures]
+    assert len(set(names)) == len(names) and all(names), "links to figures stay the same"
 
 
 def check_portraits(portraits: Portraits) -> None:
