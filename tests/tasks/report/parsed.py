@@ -104,6 +104,7 @@ SENTENCES = (
     "none are shown here",
     "none worth printing",
     "none of its",
+    "none missing",
 )
 
 

@@ -27,7 +27,7 @@ CHOOSE = """name => {
   list.dispatchEvent(new Event("input", { bubbles: true }));
 }"""
 
-COLOUR = "cell => getComputedStyle(cell).backgroundColor"
+COLOURS = "cells => cells.map(cell => getComputedStyle(cell).backgroundColor)"
 SIZE = "svg => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width"
 
 
