@@ -51,7 +51,7 @@ class Drawing:
 
     svg: Markup
     width: int
-    name: str = ""
+    name: str
     points: Points | None = field(default=None, compare=False)
 
 

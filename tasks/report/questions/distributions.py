@@ -29,7 +29,7 @@ QUESTION = Question(
     papers=(("duan-2020", "Figures 2, 7 and 12"), ("locatello-2019", "Figure 14")),
 )
 MOST_OF_PAGE = 24_000  # points: with more, a page would be slow
-HOLLOW = " Collapsed models are hollow: none of their latents is informative."
+HOLLOW = " Collapsed models are hollow: they have no informative latent."
 
 
 def answer(results: Results) -> Answer:

@@ -186,4 +186,4 @@ def _scatter(codes: np.ndarray, bands: np.ndarray, name: str) -> Drawing:
                 mew=0,
                 clip_on=False,
             )
-        return Drawing(inline(figure, name), THIRD)
+        return Drawing(inline(figure, name), THIRD, name)

@@ -46,7 +46,7 @@ def results() -> Results:
 
 def figure_of(rows: pd.DataFrame, **more: object) -> Figure:
     data = rows[["model_id", *CELL, "seed", "score"]]
-    return Figure("", "", Drawing(Markup(""), 352), data, **more)  # type: ignore[arg-type]
+    return Figure("", "", Drawing(Markup(""), 352, "x"), data, **more)  # type: ignore[arg-type]
 
 
 def of_data(results: Results, name: str = "dsprites") -> pd.DataFrame:
@@ -80,7 +80,7 @@ def test_what_a_figure_leaves_out_on_purpose_is_not_missing(results: Results) ->
 def test_points_that_are_no_models_name_those_behind_them(results: Results) -> None:
     medians = pd.DataFrame({"method": ["beta_vae"], "score": [0.5]})
     ids = results.models["model_id"]
-    covered = Counts(results).of(Figure("", "", Drawing(Markup(""), 352), medians, models=ids))
+    covered = Counts(results).of(Figure("", "", Drawing(Markup(""), 352, "x"), medians, models=ids))
     assert covered.data_sets == (("dsprites", "redrawn"), ("cars3d", "official"))
     assert (covered.drawn, covered.missing) == (55, 5)
     text = covered.text(hollow=False)

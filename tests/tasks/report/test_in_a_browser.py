@@ -92,10 +92,10 @@ def test_points_and_links_lead_to_models_cells_and_figures(store: Store, tmp_pat
         model = str(opened.locator("#cell-models code").nth(3).get_attribute("id"))
         opened.goto(f"{folder}/cells/dsprites-beta_vae-1-redrawn.html#{model}")
         row = opened.locator("#cell-models tr:has(:target)")
-        other = opened.locator("#cell-models tbody tr").first
-        assert row.locator("td").first.evaluate(COLOUR) != other.locator("td").first.evaluate(
-            COLOUR
-        )
+        rows = opened.locator("#cell-models tbody tr td:nth-child(2)")
+        colours = rows.evaluate_all(COLOURS)
+        assert len(colours) == 200 and len(set(colours)) == 2
+        assert colours.count(colours[3]) == 1, "its own row only"
         assert row.get_by_role("link", name="log").get_attribute("href") == (
             f"../../models/{model}/log.txt"
         )
