@@ -23,9 +23,10 @@ def score_scatter(
     scales: tuple[Limits, Limits] | None = None,
     across_title: str = "",
     models: pd.Series[str] | None = None,
+    among: tuple[str, ...] = ("data", "source"),
 ) -> Figure:
     """`where` says in words which models these are; without `scales` they fit the rows. `models`
-    are the ids of those behind rows that are cells."""
+    are the ids of those behind rows that are cells; `among` as in Figure."""
     agreement = str(spearman(rows[across.id], rows[up.id]))
     drawing = scatter_plot(
         models=rows,
@@ -39,4 +40,5 @@ def score_scatter(
     )
     keys = [c for c in ("model_id", "data", "source", "method", "strength", "seed") if c in rows]
     about = f"{up.title} against {across.title} {where}: {agreement}."
-    return Figure(title, about, drawing, rows[[*keys, across.id, up.id]], agreement, models)
+    data = rows[[*keys, across.id, up.id]]
+    return Figure(title, about, drawing, data, agreement, models, among)

@@ -25,6 +25,7 @@ from tasks.report.figures.axes import (
     y_scale,
 )
 from tasks.report.figures.colours import INK, MUTED, STEPS
+from tasks.report.figures.points import points_at
 from tasks.words import strength_text
 
 SIZE = 7.5  # px of a point
@@ -65,6 +66,7 @@ def coloured_scatter(
     across_title: str,
     numbered: Sequence[str],
     name: str,
+    up_title: str = "UDR",
 ) -> Drawing:
     """`numbered` are ids of models, which become 1, 2, 3 and so on."""
     with mpl.rc_context(STYLE):
@@ -99,4 +101,6 @@ def coloured_scatter(
             )
             shift = CORNERS[place % len(CORNERS)]
             label(axes, str(place), at, shift, "center", "center", colour=INK)
-        return Drawing(inline(figure, name), THIRD)
+        values = {across_title: models[across], up_title: models[up]}
+        points = points_at(axes, models, models[across], models[up], values)
+        return Drawing(inline(figure, name), THIRD, name, points)

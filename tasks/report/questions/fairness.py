@@ -234,6 +234,7 @@ def _figures(models: pd.DataFrame, udr: Column, results: Results) -> tuple[Figur
                     f"fairness {data} {source} {method}",
                     scales,
                     across_title="UDR (fairness upwards)",
+                    among=("data", "source", "method"),
                 )
                 for (method,), rows in groups(of_data, ["method"])
             ),

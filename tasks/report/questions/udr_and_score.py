@@ -142,7 +142,15 @@ def _figure(subject: Subject, udr: Column, by: str, name: str, ids: Sequence[str
         f"{name}; {len(ids)} models are numbered."
     )
     legend = step_legend(models[by])
-    return Figure(f"UDR, coloured by {name}", description, drawing, data, legend)
+    return Figure(
+        f"UDR, coloured by {name}",
+        description,
+        drawing,
+        data,
+        legend,
+        models=models["model_id"],
+        among=("data", "source", "method"),
+    )
 
 
 def _group(
