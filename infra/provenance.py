@@ -51,7 +51,7 @@ def machine(cpuinfo: Path = CPUINFO) -> dict[str, str]:
     text = ""
     with suppress(OSError):
         text = cpuinfo.read_text(errors="replace")
-    facts = {}
+    facts: dict[str, str] = {}
     for line in text.splitlines():
         name, _, value = line.partition(":")
         facts.setdefault(name.strip(), value.strip())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 
@@ -32,7 +33,7 @@ class Provenance:
 
 def provenance(results: Results) -> Provenance:
     study, frames = results.study, results.frames
-    made = frames.models["versions"].fillna("").map(made_with_of)
+    made = [made_with_of(text) for text in frames.models["versions"].fillna("")]
     report = made_with()
     facts = (
         ("Trained by commit", _values(made, "commit", "no commit known")),
@@ -76,7 +77,7 @@ def _commit(made: dict[str, str], length: int | None = None) -> str:
     return f"commit {number[:length]}" + (" with changes" if changed else "")
 
 
-def _values(made: pd.Series[dict[str, str]], name: str, unknown: str) -> str:
+def _values(made: Sequence[dict[str, str]], name: str, unknown: str) -> str:
     """One value, or each with the number of its models."""
     counts = Counter(one.get(name) or unknown for one in made)
     texts = {value: value.replace("+changes", " with changes") for value in counts}
@@ -106,7 +107,7 @@ def _data(study: Study, models: pd.DataFrame) -> list[str]:
     for row in models[DATA_SET].drop_duplicates().itertuples(index=False):
         sums = checksums(str(row.data), str(row.source), choices.get(str(row.data)))
         known = ", ".join(f"{name} {checksum}" for name, checksum in sums)
-        texts.append(f"{data_name(row.data)} ({row.source}): {known or 'drawn, no file'}")
+        texts.append(f"{data_name(str(row.data))} ({row.source}): {known or 'drawn, no file'}")
     return texts
 
 
