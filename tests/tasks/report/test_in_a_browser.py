@@ -81,7 +81,10 @@ def test_points_and_links_lead_to_models_cells_and_figures(store: Store, tmp_pat
         data = json.loads(str(opened.locator("#points").text_content()))
         name, figure = next(iter(data["figures"].items()))
         left, top, place, *_ = figure["points"][1]
-        opened.locator(f"[id='{name}'] svg").click(position=at(opened, name, left, top))
+        opened.locator(f"[id='{name}'] svg").click(
+            position=at(opened, name, left, top),
+            force=True,  # the link that appears under the pointer is what takes the click
+        )
         opened.wait_for_url(f"**/cells/{data['cells'][-1 - place][0]}.html")
 
         opened.goto(f"{folder}/questions/distributions.html")
