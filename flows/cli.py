@@ -240,9 +240,17 @@ def _names(text: str) -> tuple[str, ...]:
 
 @app.command
 def rank(
-    place: Annotated[str, Parameter(help="a store; or an .npz or .h5 file: codes, kl, names")],
+    place: Annotated[
+        str,
+        Parameter(help="a store; or an .npz or .h5 file: codes, kl, names; or: traces, groups"),
+    ],
     /,
-    *,
+    *more: Annotated[str, Parameter(help="with --by dynamics: further files with traces")],
+    by: Annotated[str, Parameter(help="udr; or dynamics, of groups in files with traces")] = "udr",
+    set_: Annotated[
+        tuple[str, ...],
+        Parameter(name="--set", help="name=value that changes how dynamics are compared"),
+    ] = (),
     pool: Annotated[
         str | None,
         Parameter(
@@ -270,13 +278,34 @@ def rank(
     """Rank models without labels (UDR): which strength, which model? Also while a study runs.
 
     Pairs that are missing are compared first. In a file with codes (models, points, latents), all
-    models are compared with each other.
+    models are compared with each other. In a file with traces (models, snapshots, samples, units)
+    and groups (models), groups are ranked by how alike their models learn (--by dynamics).
 
-    Example: tolstoy rank studies/smoke; tolstoy rank models.npz --similarity spearman
+    Example: tolstoy rank studies/smoke; tolstoy rank models.npz --similarity spearman; tolstoy rank
+    traces.npz --by dynamics
     """
+    if by == "dynamics":
+        from flows.commands.rank_dynamics import rank_dynamics
+
+        udr_options = {
+            "--pool": pool,
+            "--similarity": similarity,
+            "--p": p,
+            "--per-informative": per_informative,
+            "--data": data,
+            "--ray": ray,
+            "--plot": plot,
+        }
+        return rank_dynamics((place, *more), set_, udr_options, top, json)
     from flows.commands.rank import rank as rank_place
     from flows.ranking import RankRequest
 
+    if by != "udr":
+        raise WrongInput("--by", by, one_of(("udr", "dynamics"), by))
+    if set_:
+        raise WrongInput("--set", set_[0], "nothing, without --by dynamics")
+    if more:
+        raise WrongInput("rank", f"{1 + len(more)} places", "one; several with --by dynamics")
     request = RankRequest(pool=pool, similarity=similarity, p=p, data=data, plot=plot)
     return rank_place(place, request, ray, top, json, per_informative)
 
