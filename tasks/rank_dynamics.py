@@ -17,7 +17,7 @@ from tasks.study.plain_yaml import parse_yaml
 from tasks.what_was_read import doubts
 from tasks.words import plural, size_text
 
-Progress = Callable[[str, float], None]
+Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,8 @@ def rank_traces(
     rows, why = [], _doubts(files)
     for number, group in enumerate(groups):
 
-        def move(what: str, fraction: float, place: int = number, name: Group = group) -> None:
-            progress(f"group {name}, {what}", (place + fraction) / len(groups))
+        def move(fraction: float, place: int = number) -> None:
+            progress((place + fraction) / len(groups))
 
         result = _score(files, group, settings, move)
         low, high = result.interval or (None, None)

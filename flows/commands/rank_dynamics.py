@@ -39,7 +39,7 @@ def rank_dynamics(
     name = ", ".join(file.path.name for file in files)
     say(escaped(f"{name}: {traces_text(files)}"))
     with bar("dynamics") as move:
-        ranking = rank_traces(files, settings, move)
+        ranking = rank_traces(files, settings, lambda fraction: move("groups", fraction))
     for doubt in ranking.doubts:
         warn(f"{name}: {doubt}")
     if json:

@@ -40,9 +40,10 @@ __all__ = [
 
 Matrix = NDArray[np.float64]
 Stream = Callable[[str], np.random.Generator]  # the random stream of a purpose
-Progress = Callable[[str, float], None]
+Progress = Callable[[float], None]  # a guess of the part that is done
 
 KEPT_BYTES = 5 * 2**29  # of kernels; those of further models are built again at each visit
+VISIT_LEAVES = 0.85  # of the work that is left, as a guess: nobody knows how many visits it takes
 SMALLEST = 1e-12  # a singular value below this part of the first has no direction
 
 
@@ -86,7 +87,7 @@ def dynamics(
     models: Iterable[Array],
     settings: Settings,
     stream: Stream,
-    progress: Progress = lambda what, fraction: None,
+    progress: Progress = lambda fraction: None,
 ) -> Dynamics:
     """The score of a group, from the traces (snapshots, samples, units) of each of its models.
 
@@ -133,8 +134,7 @@ class Walks:
         self.shape: tuple[int, ...] = ()
         room = KEPT_BYTES
         for number, model in enumerate(models):
-            progress("models", number / (number + 1))
-            check_shape(*model.shape[:2], settings)
+            check_shape(model.shape[0], model.shape[1], settings)
             traces = prepared(model, settings, stream)
             if number and traces.shape[:2] != self.shape:
                 found = "{} snapshots of {} samples".format(*traces.shape)
@@ -149,7 +149,7 @@ class Walks:
     def __iter__(self) -> Iterator[Diffusion]:
         self.visits += 1
         for number, model in enumerate(self.models):
-            self.progress(f"visit {self.visits}", number / len(self.models))
+            self.progress(1 - VISIT_LEAVES ** (self.visits - 1 + number / len(self.models)))
             yield model if isinstance(model, Diffusion) else diffusion(model, self.settings)
 
 

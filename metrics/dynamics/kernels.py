@@ -56,7 +56,7 @@ def diffusion(traces: Array, settings: Settings) -> Diffusion:
     """The random walk of a model with these traces (snapshots, samples, units)."""
     snapshots, samples, _ = traces.shape
     half, precision = samples // 2, precision_of(snapshots, samples)
-    inter = interslice(traces, settings).astype(precision)
+    inter: Array = interslice(traces, settings).astype(precision)
     diagonal = np.arange(snapshots)
     inter[:, diagonal, diagonal] = 0  # it is in the blocks of the snapshots already
     upper = np.empty((snapshots, half, samples), precision)
@@ -104,8 +104,8 @@ def interslice(traces: Array, settings: Settings) -> Array:
 
 def squared_distances(points: Array) -> NDArray[np.float64]:
     """Between all points (points, units); equal points are at distance 0 exactly."""
-    centred = points - points.mean(axis=0, dtype=np.float64)
-    products = centred @ centred.T
+    centred: NDArray[np.float64] = points - points.mean(axis=0, dtype=np.float64)
+    products: NDArray[np.float64] = centred @ centred.T
     norms = np.diagonal(products).copy()
     sums = norms[:, None] + norms
     products *= -2
