@@ -34,8 +34,9 @@ def up_to_date(rows: pa.Table) -> pa.Table:
 
 def outdated_metrics(store: Store) -> list[str]:
     """The metrics of which the store has rows of an older protocol."""
-    rows = store.read("scores", ["metric", "protocol"])
-    pairs = set(zip(rows["metric"].to_pylist(), rows["protocol"].to_pylist(), strict=True))
+    columns = ["metric", "protocol"]
+    rows = store.read("scores", columns).group_by(columns, use_threads=False).aggregate([])
+    pairs = zip(*rows.to_pydict().values(), strict=True)
     metrics = {metric for metric, protocol in pairs if is_outdated(metric, protocol)}
     return [name for name in METRICS if name in metrics]
 

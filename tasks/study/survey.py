@@ -79,9 +79,10 @@ def survey(study: Study, store: Store, cells: Sequence[Cell] | None = None) -> l
     wanted = set(study.metrics.names)
     metrics_of: dict[str, set[str]] = {}
     if ended and wanted:
-        scores = store.read("scores", ["model_id", "metric", "protocol"])
-        columns = (scores[name].to_pylist() for name in scores.column_names)
-        for model_id, metric, protocol in set(zip(*columns, strict=True)):
+        columns = ["model_id", "metric", "protocol"]
+        # millions of rows: each metric of a model has many parts
+        scores = store.read("scores", columns).group_by(columns, use_threads=False).aggregate([])
+        for model_id, metric, protocol in zip(*scores.to_pydict().values(), strict=True):
             if not is_outdated(metric, protocol):
                 metrics_of.setdefault(model_id, set()).add(metric)
     under_way = steps_under_way(store)
