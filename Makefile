@@ -20,8 +20,15 @@ $(READY): requirements.lock pyproject.toml
 demo: $(READY) ## Run the small study from training to report
 	$(BIN)/tolstoy run smoke
 
+# In two processes: tests that start processes of their own, which are printed when both have ended,
+# and all others, as they run.
+STARTING := tests/flows tests/campaign $(wildcard tests/test_*.py)
 test: $(READY) ## The test suite
-	$(BIN)/python -m pytest
+	@printed=$$(mktemp) || exit; \
+	$(BIN)/python -m pytest $(STARTING) >"$$printed" 2>&1 & starting=$$!; \
+	$(BIN)/python -m pytest tests $(STARTING:%=--ignore=%); others=$$?; \
+	wait $$starting; starting=$$?; cat "$$printed"; rm -f "$$printed"; \
+	test $$starting -eq 0 && test $$others -eq 0
 
 test-slow: $(READY) ## The tests that take minutes
 	$(BIN)/python -m pytest -m slow

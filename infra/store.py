@@ -94,13 +94,21 @@ class Store(Files):
         self.remove("tables", table, f"{key}.parquet")
 
     def read(
-        self, table: str, columns: Sequence[str] | None = None, keys: Iterable[str] | None = None
+        self,
+        table: str,
+        columns: Sequence[str] | None = None,
+        keys: Iterable[str] | None = None,
+        where: pc.Expression | None = None,
     ) -> pa.Table:
-        """All rows of a table (or of some of its parts). A damaged part counts as missing."""
+        """All rows of a table (or of some of its parts). A damaged part counts as missing.
+
+        `where` chooses rows by some of the columns. Merged parts are cut down one by one, so that
+        the other rows of a large study are never in memory together.
+        """
         if keys is None:
             while True:  # again, if a part was merged while we read
                 parts = self.parts(table)
-                rows = self.read(table, columns, parts)
+                rows = self.read(table, columns, parts, where)
                 if set(parts) <= set(self.parts(table)):
                     return rows
         keys = list(keys)
@@ -108,8 +116,10 @@ class Store(Files):
         single = [key for key in keys if not key.startswith(MERGED)]
         wanted = columns if columns is None or "model_id" in columns else [*columns, "model_id"]
         newer = self._read_parts(table, single, wanted)
-        older = self._read_parts(table, merged, wanted)
+        older = self._read_parts(table, merged, wanted, where)
         parts = _newest(list(older.values()), list(newer.values()))
+        if where is not None:  # only now: a model's own part replaces all of its merged rows
+            parts = [part.filter(where) for part in parts]
         rows = pa.concat_tables(parts) if parts else pa.Table.from_batches([], schema(table))
         return rows if columns is None else rows.select(list(columns))
 
@@ -164,12 +174,17 @@ class Store(Files):
             self.remove_part(table, model_id)
 
     def _read_parts(
-        self, table: str, keys: Sequence[str], columns: Sequence[str] | None
+        self,
+        table: str,
+        keys: Sequence[str],
+        columns: Sequence[str] | None,
+        where: pc.Expression | None = None,
     ) -> dict[str, pa.Table]:
         """The parts that can be read, by key."""
 
         def read(key: str) -> pa.Table | None:
-            return self._read_part(table, key, columns)
+            part = self._read_part(table, key, columns)
+            return part if part is None or where is None else part.filter(where)
 
         if self.local:  # here threads would be slower: they wait for each other
             parts = list(map(read, keys))

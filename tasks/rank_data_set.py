@@ -10,13 +10,12 @@ from typing import Any
 
 from infra.errors import WrongInput
 from infra.store import Store
-from metrics import is_headline
 from tasks.best import best_first
 from tasks.compare import codes_of, compare_here, kl_of_trained
 from tasks.rank import Scores, pair_scores, rankings
 from tasks.study.model import Model, cell_name
 from tasks.study.pair_parts import wanted_parts
-from tasks.study.scores import read_scores
+from tasks.study.scores import HEADLINES, read_scores
 from tasks.study.spec import Udr
 from tasks.study.survey import CellState
 
@@ -83,9 +82,8 @@ def _with_scores(store: Store, ranks: Rows) -> Rows:
     columns = ["model_id", "metric", "part", "factor", "value"]
     keys = store.keys_of("scores", cells)
     scores: dict[str, dict[str, float | None]] = {}
-    for row in read_scores(store, columns, keys).to_pylist():
-        if is_headline(row["part"], row["factor"]):
-            scores.setdefault(row["model_id"], {})[row["metric"]] = row["value"]
+    for row in read_scores(store, columns, keys, HEADLINES).to_pylist():
+        scores.setdefault(row["model_id"], {})[row["metric"]] = row["value"]
     return [
         {
             "rank": place,

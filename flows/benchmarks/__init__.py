@@ -18,6 +18,7 @@ BENCHMARKS = [
     "trees",
     "evaluation",
     "udr",
+    "report",
     "metrics",
     "theorem",
 ]

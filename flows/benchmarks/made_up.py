@@ -97,6 +97,8 @@ def _models(study: Study, kl: Numbers, draws: np.random.Generator) -> dict[str, 
         "architecture": study.architecture,
         "training_steps": study.training.steps,
         "versions": versions(),
+        "memory_mb": draws.normal(900, 40, models),
+        "tries": 1,
     }
 
 
@@ -158,7 +160,7 @@ def _scores(
     metrics: Sequence[str], factors: Sequence[str], good: Numbers, draws: np.random.Generator
 ) -> dict[str, object]:
     """All parts of every metric, model after model: larger for a better model, and with noise."""
-    scores = [(metric, score) for metric in metrics for score in _parts(metric, len(factors))]
+    scores = [(metric, score) for metric in metrics for score in parts_of(metric, len(factors))]
     values = np.array([score.value for _, score in scores])
     noise = draws.normal(0, 0.08, (len(good), len(scores)))
     scaled = values * (0.3 + 0.6 * good[:, None] + noise).clip(0.01, 1)
@@ -175,7 +177,7 @@ def _scores(
 
 
 @cache
-def _parts(metric: str, factors: int) -> list[Score]:
+def parts_of(metric: str, factors: int) -> list[Score]:
     """What the metric computes of a table in which every factor has two values and a latent."""
     draws = stream("made up", metric, factors)
     combinations = np.array(list(product((0, 1), repeat=factors)))

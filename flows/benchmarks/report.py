@@ -53,10 +53,10 @@ SORT = """() => {
 def study(models: int | None) -> Study:
     """The whole grid, or one with fewer seeds."""
     whole = read_study("locatello-2019", CHANGED)
-    cells = len(whole.cells())
-    return (
-        whole if models is None else whole.model_copy(update={"seeds": max(2, -(-models // cells))})
-    )
+    if models is None:
+        return whole
+    cells = len(whole.data) * sum(map(len, whole.methods.values()))
+    return whole.model_copy(update={"seeds": max(2, -(-models // cells))})
 
 
 def measure(size: int | None = None) -> list[Row]:

@@ -6,15 +6,12 @@ import hashlib
 from collections.abc import Sequence
 from statistics import median
 
-import pyarrow.compute as pc
-
 from flows.commands.text import warn
 from infra.errors import WrongInput, one_of
 from infra.store import Store
-from metrics import HEADLINE
 from tasks.study.damage import damage_text, damaged_parts
 from tasks.study.model import cell_name
-from tasks.study.scores import read_scores
+from tasks.study.scores import HEADLINES, read_scores
 from tasks.study.spec import Study
 from tasks.study.stored import stored_study
 from tasks.study.survey import CellState, survey
@@ -91,8 +88,8 @@ def median_rows(
 def medians(study: Study, store: Store) -> tuple[list[str], dict[tuple[str, str], float]]:
     """The names of headlines and rankings, and by cell and name the median over seeds."""
     columns = ["data", "method", "strength"]
-    scores = read_scores(store, [*columns, "metric", "part", "factor", "value"])
-    headlines = scores.filter((pc.field("part") == HEADLINE) & pc.field("factor").is_null())
+    wanted = [*columns, "metric", "part", "factor", "value"]
+    headlines = read_scores(store, wanted, where=HEADLINES)
     ranks = store.read("ranks", [*columns, "similarity", "pool", "udr"])
     named = [(row, row["metric"], row["value"]) for row in headlines.to_pylist()]
     for row in ranks.to_pylist():

@@ -127,10 +127,10 @@ def of_factors(
 ) -> pd.DataFrame:
     """metric, part, factor, model_id and value of each (metric, part) that has factors."""
     columns = ["metric", "part", "factor", "model_id", "value"]
-    rows = read_scores(store, columns)
-    rows = rows.filter(pc.is_in(rows["part"], pa.array({part for _, part in wanted})))
-    rows = rows.filter(pc.is_valid(rows["factor"]))
-    frame = _pandas(_of(rows, pa.array(models["model_id"], pa.string()))).dropna(subset=["value"])
+    parts = pa.array(sorted({part for _, part in wanted}), pa.string())
+    where = pc.field("part").isin(parts) & pc.field("factor").is_valid()
+    rows = read_scores(store, columns, where=where & _in(models["model_id"]))
+    frame = _pandas(rows).dropna(subset=["value"])
     known = pd.MultiIndex.from_frame(frame[["metric", "part"]]).isin(list(wanted))
     return frame[known].drop_duplicates(columns[:-1], keep="last").reset_index(drop=True)
 
@@ -154,9 +154,8 @@ def _place(names: pd.Series[str], order: Sequence[str]) -> pd.Series[int]:
 
 def _parts(store: Store, trained: pa.Array) -> pa.Table:
     """Read once for all questions: the table of a full grid has millions of rows."""
-    rows = read_scores(store, [*PART_COLUMNS, "factor"])
-    rows = rows.filter(pc.is_null(rows["factor"])).select(PART_COLUMNS)
-    return _of(rows, trained)
+    where = pc.field("factor").is_null() & _in(trained)
+    return read_scores(store, [*PART_COLUMNS, "factor"], where=where).select(PART_COLUMNS)
 
 
 def _values(rows: pd.DataFrame) -> pd.DataFrame:
@@ -166,23 +165,23 @@ def _values(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _ranks(store: Store, trained: pa.Array) -> pd.DataFrame:
     """One ranking per similarity and pool: that of all comparisons, or of the most asked for."""
-    rows = _pandas(_of(store.read("ranks", RANK_COLUMNS), trained))
+    rows = _pandas(store.read("ranks", RANK_COLUMNS, where=_in(trained)))
     rows = rows.assign(asked=rows["p"].where(rows["p"] > 0, np.inf)).sort_values("asked")
     rows = rows.drop_duplicates(["model_id", "similarity", "pool"], keep="last")
     return rows.drop(columns=["asked"]).reset_index(drop=True)
 
 
 def _curves(store: Store, trained: pa.Array) -> pd.DataFrame:
-    rows = _of(store.read("curves", CURVE_COLUMNS), trained)
-    steps = np.sort(pc.unique(rows["step"]).to_numpy())
+    where = _in(trained)
+    steps = np.sort(pc.unique(store.read("curves", ["step"], where=where)["step"]).to_numpy())
     if len(steps) > CURVE_POINTS:
         places = np.linspace(0, len(steps) - 1, CURVE_POINTS).round().astype(int)
-        rows = rows.filter(pc.is_in(rows["step"], pa.array(steps[places])))
-    return _pandas(rows)
+        where &= pc.field("step").isin(pa.array(steps[places]))
+    return _pandas(store.read("curves", CURVE_COLUMNS, where=where))
 
 
-def _of(rows: pa.Table, model_ids: pa.Array) -> pa.Table:
-    return rows.filter(pc.is_in(rows["model_id"], model_ids))
+def _in(model_ids: pa.Array | pd.Series[str]) -> pc.Expression:
+    return pc.field("model_id").isin(pa.array(model_ids, pa.string()))
 
 
 def _pandas(rows: pa.Table) -> pd.DataFrame:

@@ -12,24 +12,35 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from infra.store import Store
-from metrics import METRICS
+from metrics import HEADLINE, METRICS
+
+# Chooses the one number of a metric, as metrics.is_headline does.
+HEADLINES = (pc.field("part") == HEADLINE) & pc.field("factor").is_null()
 
 
 def read_scores(
-    store: Store, columns: Sequence[str], keys: Iterable[str] | None = None
+    store: Store,
+    columns: Sequence[str],
+    keys: Iterable[str] | None = None,
+    where: pc.Expression | None = None,
 ) -> pa.Table:
-    """The rows that are up to date, of all parts or of these."""
+    """The rows that are up to date, of all parts or of these; `where` reads these columns."""
     wanted = list(dict.fromkeys([*columns, "metric", "protocol"]))
-    return up_to_date(store.read("scores", wanted, keys)).select(list(columns))
+    condition = _up_to_date() if where is None else _up_to_date() & where
+    return store.read("scores", wanted, keys, condition).select(list(columns))
 
 
 def up_to_date(rows: pa.Table) -> pa.Table:
     """Without the rows of an older protocol than their metric's. Unknown metrics stay."""
+    return rows.filter(_up_to_date())
+
+
+def _up_to_date() -> pc.Expression:
     outdated = pc.field("protocol") < 0
     for name, facts in METRICS.items():
         of_metric = pc.field("metric") == name
         outdated |= of_metric & (pc.field("protocol") < facts.protocol)
-    return rows.filter(~outdated)
+    return ~outdated
 
 
 def outdated_metrics(store: Store) -> list[str]:

@@ -12,6 +12,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -258,6 +259,31 @@ def test_reading_while_another_driver_merges_finds_every_row(store, monkeypatch)
 
     monkeypatch.setattr(Store, "parts", merged_after_listing)
     assert losses(store.read("curves")) == {"a": [1], "b": [1]}
+
+
+def test_rows_are_chosen_after_a_models_own_part_has_replaced_its_merged_rows(store):
+    for name in "ab":
+        store.write_part("curves", name, curve(name, [1, 5]))
+    store.merge("curves", "cell", "ab")
+    store.write_part("curves", "a", curve("a", [7]))
+    low = pc.field("loss") < 3
+    assert losses(store.read("curves")) == {"a": [7], "b": [1, 5]}
+    assert losses(store.read("curves", where=low)) == {"b": [1]}
+    assert store.read("curves", ["step"], where=pc.field("model_id") == "a").to_pylist() == [
+        {"step": 0}
+    ]
+
+
+def test_of_a_merged_part_only_the_chosen_rows_are_in_memory(store, monkeypatch):
+    for name in "ab":
+        store.write_part("curves", name, curve(name, [1.0] * 1000))
+    store.merge("curves", "cell", "ab")
+    sizes = []
+    monkeypatch.setattr(
+        "infra.store._newest", lambda merged, own: sizes.append(len(merged[0])) or [*merged, *own]
+    )
+    store.read("curves", where=pc.field("step") == 3)
+    assert sizes == [2]
 
 
 def test_small_parts_are_plain_and_large_ones_compressed(store):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -61,19 +62,27 @@ def _picture(row: dict[str, Any], by_latent: bool) -> Picture | None:
     """None for bytes that are no picture: a damaged one must not cost the report."""
     rows = list(zip(row["order"] or [], row["kl"] or [], strict=False))
     kind = row["kind"]
+    order: tuple[int, ...] = ()
+    if by_latent and rows:
+        order, kind = tuple(row["order"]), "latents"
+        rows.sort()
     try:
-        with Image.open(io.BytesIO(row["png"])) as png:
-            picture = png.convert("RGB")
-        if by_latent and rows:
-            picture = _by_latent(picture, row["order"])
-            rows.sort()
-            kind = "latents"
-        content = small_file(picture)
+        content, width, height = _compressed(row["png"], order)
     except (OSError, TypeError, ValueError, SyntaxError):
         return None
     name = f"{row['model_id']}-{kind}.webp"
-    columns = _columns(picture, len(rows))
-    return Picture(name, content, picture.width, picture.height, tuple(rows), columns)
+    columns = _columns(width, height, len(rows))
+    return Picture(name, content, width, height, tuple(rows), columns)
+
+
+@lru_cache(maxsize=128)  # several pages have the same models
+def _compressed(png: bytes, order: tuple[int, ...]) -> tuple[bytes, int, int]:
+    """The small file of a picture, with its rows sorted by these latents, and its size."""
+    with Image.open(io.BytesIO(png)) as opened:
+        picture = opened.convert("RGB")
+    if order:
+        picture = _by_latent(picture, order)
+    return small_file(picture), picture.width, picture.height
 
 
 def small_file(picture: Image.Image) -> bytes:
@@ -93,9 +102,9 @@ def small_file(picture: Image.Image) -> bytes:
     return content
 
 
-def _columns(picture: Image.Image, rows: int) -> int:
+def _columns(width: int, height: int, rows: int) -> int:
     """How many pictures stand in each row of a grid of square ones."""
-    return round((picture.width + GAP) * rows / (picture.height + GAP)) if rows else 0
+    return round((width + GAP) * rows / (height + GAP)) if rows else 0
 
 
 def _by_latent(picture: Image.Image, order: Sequence[int]) -> Image.Image:

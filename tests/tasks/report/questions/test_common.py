@@ -25,6 +25,7 @@ from tasks.report.questions import (
     FilterBar,
     Portraits,
     Published,
+    Question,
     Sentence,
     Table,
     load,
@@ -207,8 +208,14 @@ def test_every_question_answers_whatever_there_is(answers: Answers, case: str) -
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case != "full grid"])
-def test_there_is_a_page_of_whatever_there_is(results_of: ResultsOf, case: str) -> None:
+def test_there_is_a_page_of_whatever_there_is(
+    results_of: ResultsOf, answers: Answers, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answered(name: str) -> tuple[Question, Callable[[Results], Answer]]:
+        return load(name)[0], lambda _: answers(case, name)
+
     results = results_of(case)
+    monkeypatch.setattr("tasks.report.page.load", answered)  # each question is asked once
     page = checked(write_report(results.store, results.study))
     asked = [load(name)[0] for name in QUESTIONS]
     wanted = {q.menu for q in asked if q.menu and (results.has_factors or not q.needs_factors)}

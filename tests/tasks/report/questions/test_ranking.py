@@ -11,6 +11,7 @@ import pytest
 
 from infra.store import Store
 from tasks.report.page import write_report
+from tasks.report.questions import QUESTIONS, load
 from tasks.report.questions.ranking import FIRST, LAST, rankings
 from tasks.report.results import read_results
 from tasks.words import number
@@ -27,10 +28,21 @@ GRID = Grid(
 )
 
 
-def made(make_store: MakeStore, grid: Grid) -> tuple[Store, str]:
+def made(make_store: MakeStore, grid: Grid, *names: str) -> tuple[Store, str]:
+    """A store with pairs, and the report's sections of these names."""
     store = make_store(grid)
     fill_pairs(store)
-    return store, checked(write_report(store, grid.study())).html
+    return store, written(store, grid, *names)
+
+
+def written(store: Store, grid: Grid, *names: str) -> str:
+    wanted = [name for name in QUESTIONS if name in names or load(name)[0].section in names]
+    return checked(write_report(store, grid.study(), wanted)).html
+
+
+def ranking_of(html: str) -> str:
+    """The words of the ranking, without the question that follows it on its page."""
+    return section(html, "ranking").partition(load("per_informative")[0].title)[0]
 
 
 def wide_of(store: Store, grid: Grid) -> pd.DataFrame:
@@ -38,8 +50,9 @@ def wide_of(store: Store, grid: Grid) -> pd.DataFrame:
 
 
 def test_the_section_says_how_good_the_ranking_is(make_store: MakeStore) -> None:
-    store, html = made(make_store, GRID)
-    text, wide = section(html, "quality"), wide_of(store, GRID)
+    grid = replace(GRID, pictures=False)
+    store, html = made(make_store, grid, "quality", "ranking")
+    text, wide = section(html, "quality"), wide_of(store, grid)
     rhos = [
         rows[f"metric {metric}"].corr(rows["udr lasso cell"], method="spearman")
         for _, rows in wide.groupby(["data", "method"])
@@ -79,7 +92,7 @@ def test_the_section_says_how_good_the_ranking_is(make_store: MakeStore) -> None
 def test_the_papers_numbers_stand_beside_the_papers_data_and_training_only(
     make_store: MakeStore, changed: dict[str, object], sentence: str
 ) -> None:
-    _, html = made(make_store, replace(GRID, pictures=False, **changed))
+    _, html = made(make_store, replace(GRID, pictures=False, **changed), "quality", "ranking")
     text = section(html, "quality") + section(html, "ranking")
     assert sentence in text
     for words in ("paper: ", "The same in the paper", "2.95", "ten seeds"):
@@ -88,7 +101,7 @@ def test_the_papers_numbers_stand_beside_the_papers_data_and_training_only(
 
 def test_a_small_study_says_that_it_is_too_small(make_store: MakeStore) -> None:
     grid = replace(GRID, data=("dsprites",), seeds=2, metrics=("mig", "factor_vae"))
-    html = made(make_store, grid)[1]
+    html = made(make_store, grid, "quality", "ranking")[1]
     text = section(html, "quality")
     assert "No mean correlation of any score: a method needs 5 models on a data set" in text
     assert "No curve: it needs the table of pairs" in text
@@ -98,7 +111,7 @@ def test_a_small_study_says_that_it_is_too_small(make_store: MakeStore) -> None:
 
 def test_without_pairs_there_is_no_curve_but_all_the_rest(make_store: MakeStore) -> None:
     grid = replace(GRID, pictures=False)
-    text = section(checked(write_report(make_store(grid), grid.study())).html, "quality")
+    text = section(written(make_store(grid), grid, "quality"), "quality")
     assert "No curve: it needs the table of pairs" in text
     assert "Mean of the paper's four" in text and "choose UDR's strength" in text
 
@@ -115,7 +128,7 @@ def test_models_without_labels_are_ranked_and_shown(make_store: MakeStore) -> No
     assert "no answer yet" not in page.text, "nothing is left to run"
     assert "Uninformative latents" in page.text
     wide = wide_of(store, grid).sort_values("udr lasso method", ascending=False)
-    text = section(page.html, "ranking")
+    text = ranking_of(page.html)
     assert "mine user The first and the last of 16 ranked models" in text
     row = r" (\d+) [0-9a-f]{16} (?:β-VAE|FactorVAE) [βγ] = \S+ \d+ (\S+) (\d+) of 10"
     places = re.findall(row, text)
@@ -140,7 +153,7 @@ def test_models_without_labels_are_ranked_and_shown(make_store: MakeStore) -> No
 
 def test_with_labels_the_ranking_shows_the_scores(make_store: MakeStore) -> None:
     grid = replace(GRID, data=("dsprites",), seeds=3, metrics=("mig",))
-    store, html = made(make_store, grid)
+    store, html = made(make_store, grid, "ranking")
     text, wide = section(html, "ranking"), wide_of(store, grid)
     assert "12 ranked models" in text and "between" not in text
     for row in wide.to_dict("records"):
@@ -169,7 +182,7 @@ def test_equal_models_are_ranked_by_id_and_the_unranked_left_out(make_store: Mak
 
 def test_where_less_is_better_the_sign_is_turned_in_the_table(make_store: MakeStore) -> None:
     grid = replace(GRID, data=("dsprites",), metrics=("fairness", "mig", "jemmig"), pictures=False)
-    store, html = made(make_store, grid)
+    store, html = made(make_store, grid, "udr")
     wide = wide_of(store, grid)
     rho = wide["metric fairness"].corr(wide["udr lasso method"], method="spearman")
     text = section(html, "udr")
@@ -185,19 +198,19 @@ def test_a_score_that_no_model_of_a_data_set_has_is_not_shown_there(make_store: 
     for part in store.parts("scores"):
         if "mine" in part:
             store.remove_part("scores", part)
-    page = checked(write_report(store, grid.study()))
-    labelled, mine = section(page.html, "ranking").split("mine redrawn")
+    html = written(store, grid, "ranking", "pictures", "udr")
+    labelled, mine = ranking_of(html).split("mine redrawn")
     assert "MIG" in labelled and "MIG" not in mine
-    pictures = section(page.html, "pictures")
+    pictures = section(html, "pictures")
     labelled, mine = pictures.split("mine redrawn · β-VAE")
     assert "MIG" in labelled and "MIG" not in mine
-    rows = section(page.html, "udr").split("Rank correlations per method")[1]
+    rows = section(html, "udr").split("Rank correlations per method")[1]
     assert "dSprites redrawn" in rows and "mine" not in rows
 
 
 def test_a_single_point_is_in_the_table_but_not_drawn(make_store: MakeStore) -> None:
     grid = replace(GRID, data=("dsprites",), seeds=7, metrics=("mig",), pictures=False)
-    _, html = made(make_store, grid)
+    _, html = made(make_store, grid, "quality")
     assert "MIG UDR, same strength 0." in section(html, "quality")
     (drawn,) = re.findall(r'aria-label="(Rank correlation of UDR and [^"]*)"', html)
     assert "all strengths" in drawn and "same strength" not in drawn
