@@ -117,10 +117,10 @@ class Store(Files):
         wanted = columns if columns is None or "model_id" in columns else [*columns, "model_id"]
         newer = self._read_parts(table, single, wanted)
         older = self._read_parts(table, merged, wanted, where)
-        parts = _newest(list(older.values()), list(newer.values()))
+        tables = _newest(list(older.values()), list(newer.values()))
         if where is not None:  # only now: a model's own part replaces all of its merged rows
-            parts = [part.filter(where) for part in parts]
-        rows = pa.concat_tables(parts) if parts else pa.Table.from_batches([], schema(table))
+            tables = [rows.filter(where) for rows in tables]
+        rows = pa.concat_tables(tables) if tables else pa.Table.from_batches([], schema(table))
         return rows if columns is None else rows.select(list(columns))
 
     def keys_of(self, table: str, cells: Mapping[str, Iterable[str]]) -> list[str]:

@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 from PIL import Image
 
@@ -35,13 +34,10 @@ def pictures_of(
     """
     ids = [str(model["model_id"]) for model in models]
     cells = dict.fromkeys(cell_name(m["data"], m["method"], m["strength"]) for m in models)
-    rows = store.read("pictures", keys=[*ids, *map(merged_key, cells)])
-    wanted = pc.and_(
-        pc.is_in(rows["model_id"], pa.array(ids, pa.string())),
-        pc.is_in(rows["kind"], pa.array(list(kinds), pa.string())),
-    )
+    chosen = pc.field("model_id").isin(ids) & pc.field("kind").isin(list(kinds))
+    rows = store.read("pictures", keys=[*ids, *map(merged_key, cells)], where=chosen)
     pictures: dict[str, dict[str, Picture | None]] = {model_id: {} for model_id in ids}
-    for row in rows.filter(wanted).to_pylist():
+    for row in rows.to_pylist():
         pictures[row["model_id"]][row["kind"]] = _picture(row, by_latent)
     return pictures
 
