@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from tasks.report.frames import DATA_SET, groups
-from tasks.report.resampling import Scores, fewer, medians, pair_matrix
+from tasks.report.resampling import Scores, fewer, medians, packed, pair_matrix
 from tasks.report.results import Column, Results, signed_so_more_is_better
 from tasks.report.spearman import rank_correlations
 from tasks.streams import stream
@@ -82,7 +82,7 @@ def curves(results: Results, similarity: str) -> list[Curve]:
 def _compared(
     pairs: Scores, of_data: pd.DataFrame, members: pd.Series[bool], rows: pd.DataFrame, pool: str
 ) -> Scores:
-    """(models of the rows, models that any of them is compared with): their UDR.
+    """(models of the rows, models that each is compared with): their UDR, packed.
 
     No model is compared with a collapsed one.
     """
@@ -92,7 +92,7 @@ def _compared(
         allowed &= rows[column].to_numpy()[:, None] == of_data[column].to_numpy()[None]
     allowed[np.arange(len(rows)), targets] = False
     some = allowed.any(axis=0)
-    return np.where(allowed[:, some], pairs[np.ix_(some, targets)].T, np.nan)
+    return packed(np.where(allowed[:, some], pairs[np.ix_(some, targets)].T, np.nan))
 
 
 def _curves(

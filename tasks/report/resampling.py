@@ -32,6 +32,18 @@ def pair_matrix(store: Store, models: pd.DataFrame, similarity: str) -> Scores:
     return udr
 
 
+def packed(compared: Scores) -> Scores:
+    """The numbers of each row, in their order, then NaN: as wide as the row with the most.
+
+    A pool compares a model with few of its data set, and what follows costs by the width.
+    """
+    there = np.isfinite(compared)
+    width = max(1, int(there.sum(axis=1).max(initial=0)))
+    first = np.argsort(~there, axis=1, kind="stable")[:, :width]
+    numbers: Scores = np.take_along_axis(compared, first, axis=1)
+    return numbers
+
+
 def fewer(
     compared: Scores, dead: NDArray[np.bool_], p: Sequence[int], draws: np.random.Generator
 ) -> Scores:

@@ -63,9 +63,12 @@ def rank_correlations(some: Scores, others: Scores) -> Scores:
     complete: NDArray[np.bool_] = np.all(np.isfinite(some), axis=0)
     there: NDArray[np.bool_] = np.isfinite(others) & complete
     rho = np.full((len(some), len(others)), np.nan)
-    for models in np.unique(there, axis=0):  # rows that share their models are done together
+    rows_of: dict[bytes, list[int]] = {}  # rows that share their models are done together
+    for place, models in enumerate(np.packbits(there, axis=1)):
+        rows_of.setdefault(models.tobytes(), []).append(place)
+    for same in rows_of.values():
+        models = there[same[0]]
         if models.sum() >= ENOUGH:
-            same = np.flatnonzero((there == models).all(axis=1))
             rho[:, same] = _unit_ranks(some[:, models]) @ _unit_ranks(others[same][:, models]).T
     return rho
 

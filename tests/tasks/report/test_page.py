@@ -416,7 +416,8 @@ def test_many_models_are_drawn_as_cells(make_store: MakeStore) -> None:
     assert len(page.html) < 400_000  # 640 points in each of two panels alone would be 150,000
 
 
-def test_the_page_is_written_without_torch(store: Store) -> None:
+def test_the_page_is_written_without_torch(make_store: MakeStore) -> None:
+    grid = Grid(data=("dsprites",), seeds=6)
     code = (
         "import sys; from infra.store import Store; from tasks.report.page import write_report; "
         "from tasks.study.spec import Study; "
@@ -424,8 +425,8 @@ def test_the_page_is_written_without_torch(store: Store) -> None:
         "print(sorted({m.partition('.')[0] for m in sys.modules} & {'torch', 'ray', 'prefect', "
         "'pytorch_lightning', 'pandas'}), 'matplotlib.pyplot' in sys.modules)"
     )
-    arguments = [sys.executable, "-c", code, store.uri, GRID.study().model_dump_json()]
-    done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=True)
+    arguments = [sys.executable, "-c", code, make_store(grid).uri, grid.study().model_dump_json()]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=250, check=True)
     assert done.stdout.strip() == "['pandas'] False"
 
 

@@ -23,7 +23,7 @@ from tasks.report.fewer_curves import (
 )
 from tasks.report.questions import Figures, Table
 from tasks.report.questions.fewer_comparisons import answer, fewer_rows
-from tasks.report.resampling import fewer, pair_matrix
+from tasks.report.resampling import fewer, medians, packed, pair_matrix
 from tasks.report.results import Column, Results, read_results
 from tests.tasks.report.conftest import Grid, MakeStore, fill_pairs
 
@@ -93,6 +93,20 @@ def plain_udr(store: Store, models: pd.DataFrame, everyone: pd.DataFrame) -> pd.
     dead = everyone["collapsed"].to_numpy(dtype=bool)
     scores, _ = aggregate(matrix, dead, None, np.random.default_rng(0))
     return pd.Series(scores, ids).loc[list(models["model_id"])]
+
+
+def test_packed_rows_have_the_same_numbers_and_medians() -> None:
+    draws = np.random.default_rng(3)
+    compared = np.where(draws.random((6, 40)) < 0.2, draws.random((6, 40)), np.nan)
+    compared[4] = np.nan
+    narrow, dead = packed(compared), np.arange(6) == 5
+    assert narrow.shape == (6, np.isfinite(compared).sum(axis=1).max())
+    for row, numbers in zip(compared, narrow, strict=True):
+        left = row[np.isfinite(row)]
+        assert np.array_equal(numbers[: len(left)], left)
+        assert np.isnan(numbers[len(left) :]).all()
+    assert np.array_equal(medians(narrow, dead), medians(compared, dead), equal_nan=True)
+    assert packed(np.empty((2, 0))).shape == (2, 0)
 
 
 def test_curves_end_at_the_rankings_own_correlation(make_store: MakeStore) -> None:

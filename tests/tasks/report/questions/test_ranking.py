@@ -40,9 +40,11 @@ def written(store: Store, grid: Grid, *names: str) -> str:
     return checked(write_report(store, grid.study(), wanted)).html
 
 
-def ranking_of(html: str) -> str:
-    """The words of the ranking, without the question that follows it on its page."""
-    return section(html, "ranking").partition(load("per_informative")[0].title)[0]
+def alone(html: str, name: str) -> str:
+    """The words of a question, without those that follow it on its page."""
+    start = html.index(f'<section id="{name}">')
+    end = html.find('<section id="', start + 1)
+    return section(html[start:end] + "</main>", name)
 
 
 def wide_of(store: Store, grid: Grid) -> pd.DataFrame:
@@ -128,7 +130,7 @@ def test_models_without_labels_are_ranked_and_shown(make_store: MakeStore) -> No
     assert "no answer yet" not in page.text, "nothing is left to run"
     assert "Uninformative latents" in page.text
     wide = wide_of(store, grid).sort_values("udr lasso method", ascending=False)
-    text = ranking_of(page.html)
+    text = alone(page.html, "ranking")
     assert "mine user The first and the last of 16 ranked models" in text
     row = r" (\d+) [0-9a-f]{16} (?:β-VAE|FactorVAE) [βγ] = \S+ \d+ (\S+) (\d+) of 10"
     places = re.findall(row, text)
@@ -199,9 +201,9 @@ def test_a_score_that_no_model_of_a_data_set_has_is_not_shown_there(make_store: 
         if "mine" in part:
             store.remove_part("scores", part)
     html = written(store, grid, "ranking", "pictures", "udr")
-    labelled, mine = ranking_of(html).split("mine redrawn")
+    labelled, mine = alone(html, "ranking").split("mine redrawn")
     assert "MIG" in labelled and "MIG" not in mine
-    pictures = section(html, "pictures")
+    pictures = alone(html, "pictures")
     labelled, mine = pictures.split("mine redrawn · β-VAE")
     assert "MIG" in labelled and "MIG" not in mine
     rows = section(html, "udr").split("Rank correlations per method")[1]
