@@ -10,6 +10,7 @@ import io
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -44,7 +45,7 @@ def fill(store: Store, study: Study) -> None:
     store.prepare()
     store.write_json(study.model_dump(mode="json"), STUDY_FILE)
     for name, cells in groups_of(study, study.cells()).items():
-        quality = {}
+        quality: dict[str, float] = {}
         for place, cell in enumerate(cells):
             draws = stream("made up", cell.name)
             good = draws.normal(0.3 + 0.4 * place / len(cells), 0.15, len(cell.models))
@@ -65,7 +66,7 @@ def _fill_cell(
     description = data.describe(cell.data)
     kl = draws.gamma(2.0, 1.6 - good[:, None], (len(good), study.latents))
     kl *= np.arange(study.latents) < (study.latents - 6 * good)[:, None]
-    tables = {
+    tables: dict[str, dict[str, Any]] = {
         "models": _models(study, kl, draws),
         "curves": _curves(study, kl.sum(axis=1), draws),
         "pictures": _pictures(kl, description.channels),
@@ -81,7 +82,7 @@ def _fill_cell(
         store.write_part(name, merged_key(cell.name), {**of_rows, **columns})
 
 
-def _models(study: Study, kl: Numbers, draws: np.random.Generator) -> dict[str, object]:
+def _models(study: Study, kl: Numbers, draws: np.random.Generator) -> dict[str, Any]:
     models, loss = len(kl), draws.normal(40, 5, len(kl))
     return {
         "status": [TRAINED] * models,
@@ -102,9 +103,7 @@ def _models(study: Study, kl: Numbers, draws: np.random.Generator) -> dict[str, 
     }
 
 
-def _curves(
-    study: Study, kl: Numbers, draws: np.random.Generator
-) -> dict[str, NDArray[np.generic]]:
+def _curves(study: Study, kl: Numbers, draws: np.random.Generator) -> dict[str, Any]:
     """The first step and every one that is logged, model after model."""
     training = study.training
     logged = [1, *range(training.log_every, training.steps + 1, training.log_every)]
@@ -122,9 +121,9 @@ def _curves(
     }
 
 
-def _pictures(kl: Numbers, channels: int) -> dict[str, list[object]]:
+def _pictures(kl: Numbers, channels: int) -> dict[str, list[Any]]:
     """A traversal and reconstructions of each model."""
-    rows: dict[str, list[object]] = {name: [] for name in ("kind", "order", "kl", "png")}
+    rows: dict[str, list[Any]] = {name: [] for name in ("kind", "order", "kl", "png")}
     for of_latents in kl:
         order = np.argsort(-of_latents, kind="stable")
         live = int((of_latents > 0).sum())
@@ -158,7 +157,7 @@ def _blobs(rows: int, moving: int, channels: int, columns: int = 10) -> bytes:
 
 def _scores(
     metrics: Sequence[str], factors: Sequence[str], good: Numbers, draws: np.random.Generator
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """All parts of every metric, model after model: larger for a better model, and with noise."""
     scores = [(metric, score) for metric in metrics for score in parts_of(metric, len(factors))]
     values = np.array([score.value for _, score in scores])
@@ -203,7 +202,7 @@ def parts_of(metric: str, factors: int) -> list[Score]:
     return evaluate(metric, inputs, draws)
 
 
-def _pairs(part: PairPart, quality: Mapping[str, float]) -> dict[str, object]:
+def _pairs(part: PairPart, quality: Mapping[str, float]) -> dict[str, Any]:
     """Every ordered pair of the part: two models are alike where both are good, and by chance."""
     models = part.models
     place = {model.id: index for index, model in enumerate(models)}
