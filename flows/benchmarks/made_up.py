@@ -7,7 +7,7 @@ spec. What no report reads is missing: models' codes and weights.
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import product
 from typing import Any
@@ -37,7 +37,11 @@ Numbers = NDArray[np.float64]
 SIDE = 64  # of a picture, in pixels
 ROWS = 10_000  # downstream tasks learn from so many
 GROUPS, GROUP = 200, 16
-DRAWN = {"groups": table_groups, "pairs": table_pairs, "variations": table_variations}
+DRAWN: dict[str, Callable[..., Any]] = {
+    "groups": table_groups,
+    "pairs": table_pairs,
+    "variations": table_variations,
+}
 
 
 def fill(store: Store, study: Study) -> None:
@@ -127,7 +131,7 @@ def _pictures(kl: Numbers, channels: int) -> dict[str, list[Any]]:
     for of_latents in kl:
         order = np.argsort(-of_latents, kind="stable")
         live = int((of_latents > 0).sum())
-        both = (
+        both: tuple[tuple[Any, ...], ...] = (
             ("traversal", order.tolist(), of_latents[order].tolist(), len(order), live),
             ("reconstruction", [], [], 2, 2),
         )
@@ -184,7 +188,7 @@ def parts_of(metric: str, factors: int) -> list[Score]:
     codes = draws.normal(0, 0.3, (len(table), 10))
     codes[:, :factors] += table
 
-    drawn = {
+    drawn: dict[str, Any] = {
         f"{part}_{kind}": draw(codes, table, GROUPS, GROUP, draws)
         for kind, draw in DRAWN.items()
         for part in ("train", "test")
