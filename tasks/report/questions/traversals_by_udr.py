@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,7 @@ from tasks.report.portrait import portrait
 from tasks.report.questions import (
     Answer,
     Cell,
+    Content,
     Heading,
     PortraitGroup,
     Portraits,
@@ -56,7 +58,7 @@ class Band:
     words: str
     low: float
     high: float
-    ends: str = "neither"
+    ends: Literal["both", "neither"] = "neither"
 
     def holds(self, udr: pd.Series[float]) -> pd.Series[bool]:
         return udr.between(self.low, self.high, self.ends)
@@ -92,7 +94,7 @@ def answer(results: Results) -> Answer:
     shown = Portraits(
         tuple(_group(choice, results, udr) for choice in collected if len(choice.drawn))
     )
-    parts = [Sentence(_about(collected, udr)), _table(collected, results)]
+    parts: list[Content] = [Sentence(_about(collected, udr)), _table(collected, results)]
     return Answer((*parts, shown) if shown.groups else tuple(parts))
 
 
