@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 from urllib.parse import urlencode
 
 from markupsafe import Markup
@@ -71,7 +72,7 @@ def _about(data: str, source: str, choice: DataChoice | None) -> Iterator[Conten
         facts.append(("Read", pictures_text(choice)))
         factors = [Factor(*factor) for factor in choice.read.factors]
     elif data in known_data.DATA_SETS and source in known_data.sources(data):
-        what = known_data.describe(data, source)  # type: ignore[arg-type]
+        what = known_data.describe(data, source)
         number = "no end of them: each is new" if what.pictures is None else f"{what.pictures:,}"
         facts.append(("Pictures", number))
         facts.append(("Size", f"{SIDE} × {SIDE}, {plural(what.channels, 'channel')}"))
@@ -187,7 +188,7 @@ def _lost(data: str, source: str, here: Results) -> list[Content]:
     return [table, Sentence(more, "note")]
 
 
-def _lost_row(row: Mapping[str, object], here: Results) -> Row:
+def _lost_row(row: Mapping[Any, Any], here: Results) -> Row:
     label = method_label(str(row["method"]), here.styles, float(str(row["strength"])))
     steps = int(str(row["steps"]))
     return Row(

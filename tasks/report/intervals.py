@@ -100,13 +100,18 @@ def of_mean(mean: float, deviation: float | None, n: int) -> Interval | None:
 
 
 def of_rank_correlation(rho: float | None, n: int) -> Interval | None:
-    """Of Spearman's rho over n models, after Bonett and Wright (2000)."""
+    """Of Spearman's rho over n models, after Bonett and Wright (2000).
+
+    A rho of 1 reaches down to where the one of two neighbours that change places does: few models
+    in the same order do not say that all are.
+    """
     if rho is None or n < 5:
         return None
-    if math.isclose(abs(rho), 1):
-        return Interval(rho, rho)
-    half = NORMAL * math.sqrt((1 + rho * rho / 2) / (n - 3))
-    return Interval(math.tanh(math.atanh(rho) - half), math.tanh(math.atanh(rho) + half))
+    of_a_swap = 1 - 12 / (n * (n * n - 1))
+    near = min(max(rho, -of_a_swap), of_a_swap)
+    half = NORMAL * math.sqrt((1 + near * near / 2) / (n - 3))
+    low, high = math.tanh(math.atanh(near) - half), math.tanh(math.atanh(near) + half)
+    return Interval(min(low, rho), max(high, rho))
 
 
 def of_r_squared(r_squared: float, n: int, categories: int) -> Interval | None:
