@@ -66,7 +66,7 @@ def test_the_score_is_that_of_the_dense_definition(
     assert result.score == pytest.approx(np.mean(pairs))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.integers(0, 2**31), st.data())
 def test_orders_change_nothing(seed: int, data: st.DataObject) -> None:
     traces = made_up(3, m=6, seed=seed)

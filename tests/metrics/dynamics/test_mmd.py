@@ -27,9 +27,9 @@ def closed_form(apart: float, deviation: float, other: float, bandwidth: float) 
 @pytest.mark.parametrize("estimator", ["biased", "unbiased"])
 def test_two_gaussians_in_closed_form(estimator: Any) -> None:
     draws = np.random.default_rng(0)
-    x, y = draws.normal(0, 1, (5000, 1)), draws.normal(1.5, 0.5, (5000, 1))
+    x, y = draws.normal(0, 1, (2000, 1)), draws.normal(1.5, 0.5, (2000, 1))
     expected = closed_form(1.5, 1, 0.5, 0.7)
-    assert pairwise_mmd([x, y], 0.7, estimator)[0, 1] == pytest.approx(expected, rel=0.03)
+    assert pairwise_mmd([x, y], 0.7, estimator)[0, 1] == pytest.approx(expected, rel=0.05)
 
 
 @pytest.mark.parametrize("estimator", ["biased", "unbiased"])
