@@ -69,9 +69,9 @@
   };
   const arrange = () => {
     if (sorted >= 0) {
-      const sign = descending ? -1 : 1;
+      const sign = descending ? -1 : 1, values = rows.map(row => row[sorted]);
       order.sort((a, b) => {
-        const [one, other] = [rows[a][sorted], rows[b][sorted]];
+        const one = values[a], other = values[b];
         if (one === null || other === null) return (one === null) - (other === null) || a - b;
         return sign * (one < other ? -1 : one > other ? 1 : 0) || a - b;
       });
