@@ -110,11 +110,11 @@ def _finding(data: str, rows: pd.DataFrame) -> Sentence:
     spread = [measure for measure in measures(table) if measure >= len(FOUND)]
     if spread:
         latents = table[spread[0]].sort_values()
-        text += Markup(". {} is held by the fewest latents, {}").format(
+        text += Markup(". The fewest latents hold {}, {}").format(
             latents.index[0], number(float(latents.iloc[0]), 1)
         )
         if len(latents) > 1:
-            text += Markup("; {} by the most, {}").format(
+            text += Markup("; the most hold {}, {}").format(
                 latents.index[-1], number(float(latents.iloc[-1]), 1)
             )
     return Sentence(text + ".", "finding")

@@ -245,7 +245,8 @@ def _filters(results: Results) -> tuple[Filter, ...]:
         if one.source is not None
     )
     methods = tuple((method, method_name(method)) for method in results.styles)
-    return Filter("set", "Data set", sets), Filter("method", "Method", methods)
+    filters = Filter("set", "Data set", sets), Filter("method", "Method", methods)
+    return tuple(filter for filter in filters if len(filter.options) > 1)
 
 
 def _row(place: int, row: CellRow, scales: Sequence[Limits], results: Results) -> Row:

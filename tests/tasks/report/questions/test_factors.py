@@ -58,7 +58,7 @@ def test_the_sentence_names_the_best_and_the_most_spread_factor(make_store: Make
     (finding,) = (c for c in content if isinstance(c, Sentence) and c.kind == "finding")
     assert finding.text == (
         "<b>dSprites</b>, accuracy of trees: x 0.95 is found best; then shape 0.50, scale 0.25. "
-        "x is held by the fewest latents, 1.0; shape by the most, 10.0."
+        "The fewest latents hold x, 1.0; the most hold shape, 10.0."
     )
     tables = [c for c in content if isinstance(c, Table)]
     assert [row.cells[0].text for row in tables[0].rows] == ["x", "shape", "scale"]
