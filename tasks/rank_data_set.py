@@ -15,7 +15,7 @@ from tasks.compare import codes_of, compare_here, kl_of_trained
 from tasks.rank import Scores, pair_scores, rankings
 from tasks.study.model import Model, cell_name
 from tasks.study.pair_parts import wanted_parts
-from tasks.study.scores import HEADLINES, read_scores
+from tasks.study.scores import headlines, read_scores
 from tasks.study.spec import Udr
 from tasks.study.survey import CellState
 
@@ -82,7 +82,7 @@ def _with_scores(store: Store, ranks: Rows) -> Rows:
     columns = ["model_id", "metric", "part", "factor", "value"]
     keys = store.keys_of("scores", cells)
     scores: dict[str, dict[str, float | None]] = {}
-    for row in read_scores(store, columns, keys, HEADLINES).to_pylist():
+    for row in read_scores(store, columns, keys, headlines()).to_pylist():
         scores.setdefault(row["model_id"], {})[row["metric"]] = row["value"]
     return [
         {

@@ -11,7 +11,7 @@ from flows.commands.failures import command
 from infra.store import Store
 from metrics import METRICS
 from tasks.best import best_first, main_ranking
-from tasks.study.scores import HEADLINES, read_scores
+from tasks.study.scores import headlines, read_scores
 from tasks.study.spec import Study
 from tasks.study.survey import CellState
 from tasks.words import data_name, metric_name
@@ -72,7 +72,7 @@ def _first_scores(study: Study, store: Store, ids: set[str]) -> dict[str, list[d
     """By metric, the rows of its headline with a value, the highest first."""
     columns = ["model_id", "metric", "part", "factor", "value"]
     by_metric: dict[str, list[dict[str, Any]]] = {}
-    for row in read_scores(store, columns, where=HEADLINES).to_pylist():
+    for row in read_scores(store, columns, where=headlines()).to_pylist():
         if row["model_id"] in ids and row["value"] is not None:
             by_metric.setdefault(row["metric"], []).append(row)
     return {metric: best_first(rows, "value") for metric, rows in by_metric.items()}

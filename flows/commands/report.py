@@ -11,7 +11,7 @@ from infra.errors import WrongInput, one_of
 from infra.store import Store
 from tasks.study.damage import damage_text, damaged_parts
 from tasks.study.model import cell_name
-from tasks.study.scores import HEADLINES, read_scores
+from tasks.study.scores import headlines, read_scores
 from tasks.study.spec import Study
 from tasks.study.stored import stored_study
 from tasks.study.survey import CellState, survey
@@ -89,9 +89,9 @@ def medians(study: Study, store: Store) -> tuple[list[str], dict[tuple[str, str]
     """The names of headlines and rankings, and by cell and name the median over seeds."""
     columns = ["data", "method", "strength"]
     wanted = [*columns, "metric", "part", "factor", "value"]
-    headlines = read_scores(store, wanted, where=HEADLINES)
+    scores = read_scores(store, wanted, where=headlines())
     ranks = store.read("ranks", [*columns, "similarity", "pool", "udr"])
-    named = [(row, row["metric"], row["value"]) for row in headlines.to_pylist()]
+    named = [(row, row["metric"], row["value"]) for row in scores.to_pylist()]
     for row in ranks.to_pylist():
         named.append((row, _ranking(study, row["similarity"], row["pool"]), row["udr"]))
     values: dict[tuple[str, str], list[float]] = {}

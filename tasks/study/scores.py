@@ -14,8 +14,13 @@ import pyarrow.compute as pc
 from infra.store import Store
 from metrics import HEADLINE, METRICS
 
-# Chooses the one number of a metric, as metrics.is_headline does.
-HEADLINES = (pc.field("part") == HEADLINE) & pc.field("factor").is_null()
+
+def headlines() -> pc.Expression:
+    """Chooses the one number of a metric, as metrics.is_headline does.
+
+    A function, because pyarrow loads pandas where it makes an expression.
+    """
+    return (pc.field("part") == HEADLINE) & pc.field("factor").is_null()
 
 
 def read_scores(

@@ -53,13 +53,13 @@ def test_the_moving_traversal_shows_what_the_still_one_does(
     still = np.asarray(Image.open(tmp_path / "traversal.png")).astype(int)
     moving = Image.open(io.BytesIO((tmp_path / "traversal.gif").read_bytes()))
     assert moving.n_frames == 30 and moving.size == (5 * 66 - 2, 2 * 66 - 2)
-    for frame, column in ((0, 0), (15, 8)):  # both ends are in both
+    for frame, column in ((0, 0), (15, 8)):  # both ends are in both; the still one has 16 levels
         moving.seek(frame)
         levels = np.asarray(moving.convert("L")).astype(int)
         for latent in range(10):
             y, x = 66 * (latent // 5), 66 * (latent % 5)
             tile = still[66 * latent : 66 * latent + 64, 66 * column : 66 * column + 64]
-            assert np.abs(levels[y : y + 64, x : x + 64] - tile).mean() < 4
+            assert np.abs(levels[y : y + 64, x : x + 64] - tile).mean() < 8
 
 
 @pytest.mark.parametrize("start", ["zzz", ""])

@@ -56,7 +56,7 @@ def test_the_numbers_of_a_small_figure_are_a_small_file() -> None:
     data = pd.DataFrame({"model_id": names, "udr": np.linspace(0, 1, 24), "seed": range(24)})
     data["method"], data["group"] = "beta_vae", None
     files = ExtraFiles()
-    name = files.figure(Figure("", "", Drawing("", 1), data), "page")  # type: ignore[arg-type]
+    name = files.figure(Figure("", "", Drawing("", 1, ""), data), "page")  # type: ignore[arg-type]
     content = files.contents[f"{name}.parquet"]
     pd.testing.assert_frame_equal(pd.read_parquet(io.BytesIO(content)), data, check_dtype=False)
     assert len(content) < 2500
