@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from infra.store import Store
 from tasks.study.model import STATUSES, TRAINED, Cell, Model
@@ -105,7 +106,10 @@ def survey(study: Study, store: Store, cells: Sequence[Cell] | None = None) -> l
 
 
 def _distinct(rows: pa.Table) -> Iterator[tuple[Any, ...]]:
-    """Each row once, of millions; Arrow's own grouping loads pandas, which takes a second."""
+    """Each row once, of millions.
+
+    Arrow's own grouping, and its arrays' to_numpy, load pandas, which takes a second.
+    """
     encoded = [
         pc.dictionary_encode(column.combine_chunks(), null_encoding="encode")
         for column in rows.columns
@@ -113,9 +117,14 @@ def _distinct(rows: pa.Table) -> Iterator[tuple[Any, ...]]:
     if not rows.num_rows:
         return
     sizes = [len(column.dictionary) for column in encoded]
-    places = np.ravel_multi_index([column.indices.to_numpy() for column in encoded], sizes)
+    places = np.ravel_multi_index([_places(column.indices) for column in encoded], sizes)
     for place in zip(*np.unravel_index(np.unique(places), sizes), strict=True):
         yield tuple(c.dictionary[int(p)].as_py() for c, p in zip(encoded, place, strict=True))
+
+
+def _places(indices: pa.Array) -> NDArray[np.int32]:
+    whole = np.frombuffer(indices.buffers()[1], dtype=np.int32)
+    return whole[indices.offset : indices.offset + len(indices)]
 
 
 def totals(states: Sequence[CellState]) -> dict[str, int]:
