@@ -19,21 +19,18 @@ from tasks.study.spec import Metrics, Study
 from tasks.words import data_name, metric_name, plural
 
 PAPERS_STEPS = 300_000  # Locatello et al. 2019, Table 4a
-COMPARABLE_STEPS = 100_000  # below, models are far from what the papers trained
-SEEDS_ACROSS_STRENGTHS = 10  # Duan et al. 2020, appendix A.5
 PAPERS_LATENTS = 10  # as above
+FEWEST_STEPS = 100_000  # with fewer, models are far from what the papers trained
+SEEDS_ACROSS_STRENGTHS = 10  # Duan et al. 2020, appendix A.5
 ENOUGH_OF_GRID = 0.9  # of the paper's models, since a few diverge; of its cells all
 COMPARABLE_SOURCES = ("official", "redrawn")
 
 
-def enough_steps(study: Study) -> bool:
-    return study.training.steps >= COMPARABLE_STEPS
-
-
-def why_not_comparable(study: Study, models: pd.DataFrame) -> str:
-    """Why numbers over these models are not comparable with the papers'; empty if they are."""
-    if not enough_steps(study):
-        return _too_few_steps(study)
+def why_not_quoted(study: Study, models: pd.DataFrame) -> str:
+    """Why the papers' numbers are not put next to ours outside of the tables with verdicts; empty
+    if they are. This asks for less than a verdict does, for which `grid_of` gives the reasons."""
+    if study.training.steps < FEWEST_STEPS:
+        return f"{plural(study.training.steps, 'training step')} are too few to compare with them"
     if not models["source"].isin(COMPARABLE_SOURCES).all():
         return "some of the pictures are not the paper's"
     return ""
@@ -169,7 +166,3 @@ def papers_version(ranking: Column) -> tuple[str, str]:
     """The similarity and pool of Duan et al. 2020 that a ranking is. The paper's text has a
     cross-validated lasso, its code a fixed penalty: both are its lasso."""
     return ranking.name.removesuffix("_cv"), ranking.pool
-
-
-def _too_few_steps(study: Study) -> str:
-    return f"{plural(study.training.steps, 'training step')} are too few to compare with them"

@@ -14,7 +14,7 @@ from tasks.report.comparable import (
     Population,
     members,
     papers_version,
-    why_not_comparable,
+    why_not_quoted,
     with_grid,
 )
 from tasks.report.fewer_curves import (
@@ -62,7 +62,7 @@ def answer(results: Results) -> Answer:
             f"No curve: it needs the table of pairs, {ENOUGH} scored models of a data set and "
             f"method, and more than {COMPARISONS[0]} partners for most of them."
         )
-    why_not = why_not_comparable(results.study, results.models)
+    why_not = why_not_quoted(results.study, results.models)
     about = (
         "The same rank correlation when each model is compared with P partners only: mean of "
         f"{DRAWS} random choices of partners, ± their deviation, averaged over data sets and "

@@ -8,7 +8,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from models import METHODS
-from tasks.report.comparable import Population, members, why_not_comparable, with_grid
+from tasks.report.comparable import Population, members, why_not_quoted, with_grid
 from tasks.report.frames import groups
 from tasks.report.intervals import of_mean
 from tasks.report.labels import method_label
@@ -52,7 +52,7 @@ def answer(results: Results) -> Answer:
     off = switched_off(results.models, study.latents)
     if not off:
         return missing("No model has been compared yet, so its informative latents are not known.")
-    why_not = why_not_comparable(study, results.models)
+    why_not = why_not_quoted(study, results.models)
     mean, deviation = SWITCHED_OFF
     paper = (
         f"In {QUESTION.place}: {number(mean, 2)} ± {number(deviation, 2)} of 10 "

@@ -15,11 +15,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.report.comparable import (
-    enough_steps,
     members,
     papers_version,
     population_of,
-    why_not_comparable,
+    why_not_quoted,
     with_grid,
 )
 from tasks.report.frames import DATA_SET, groups
@@ -100,7 +99,7 @@ def answer(results: Results) -> Answer:
             "No score of this study says which model is better, so there is nothing to judge the "
             "ranking by. Look at the pictures of the best and the worst model."
         )
-    why_not = why_not_comparable(results.study, results.models)
+    why_not = why_not_quoted(results.study, results.models)
     about = (
         "As in Duan et al. 2020: Spearman's rank correlation of UDR with each score over the "
         "models of a data set and method, then the mean over data sets and methods (and metrics, "
@@ -212,7 +211,7 @@ def _with_published_four(row: QualityRow, rankings: Columns) -> QualityRow:
 
 
 def _comparability(results: Results) -> str:
-    why_not = why_not_comparable(results.study, results.models)
+    why_not = why_not_quoted(results.study, results.models)
     if not why_not:
         return (
             "The paper's means, and the row next to them, are over dSprites and 3D Shapes, three "
@@ -220,8 +219,6 @@ def _comparability(results: Results) -> str:
             "does not say over what its deviations go. Its comparison over all strengths takes ten "
             "seeds of each."
         )
-    if enough_steps(results.study):
-        return f"The paper's numbers are not shown here, since {why_not}."
     return f"The paper's numbers are not shown here: {why_not}."
 
 

@@ -24,7 +24,7 @@ from tasks.report.comparable import (
     PAPERS_STEPS,
     Population,
     members,
-    why_not_comparable,
+    why_not_quoted,
 )
 from tasks.report.figures.axes import limits
 from tasks.report.figures.lines import strength_lines
@@ -96,7 +96,7 @@ def answer(results: Results) -> Answer:
             Sentence(ABOUT),
             *findings,
             *_ranges(results),
-            shares_table(rows, not why_not_comparable(results.study, results.models)),
+            shares_table(rows, not why_not_quoted(results.study, results.models)),
             *claims_table(_claims(results), results.study),
             Figures(_figures(results), legend),
         )
