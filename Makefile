@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup demo test test-slow test-dashboard test-faults lint format types contracts docs ci lock clean
+.PHONY: help setup demo test test-starting test-others test-slow test-dashboard test-faults lint format types contracts docs ci lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -20,15 +20,18 @@ $(READY): requirements.lock pyproject.toml
 demo: $(READY) ## Run the small study from training to report
 	$(BIN)/tolstoy run smoke
 
-# In two processes: tests that start processes of their own, which are printed when both have ended,
-# and all others, as they run.
+# In two processes: tests that start processes, whose output make prints when they have ended, and all
+# others, which print as they run (the + has make not hold their output).
 STARTING := tests/flows tests/campaign $(wildcard tests/test_*.py)
+HELD := $(if $(filter output-sync,$(.FEATURES)),--output-sync)
 test: $(READY) ## The test suite
-	@printed=$$(mktemp) || exit; \
-	$(BIN)/python -m pytest $(STARTING) >"$$printed" 2>&1 & starting=$$!; \
-	$(BIN)/python -m pytest tests $(STARTING:%=--ignore=%); others=$$?; \
-	wait $$starting; starting=$$?; cat "$$printed"; rm -f "$$printed"; \
-	test $$starting -eq 0 && test $$others -eq 0
+	@$(MAKE) --no-print-directory --jobs=2 $(HELD) test-others test-starting
+
+test-starting:
+	@$(BIN)/python -m pytest $(STARTING)
+
+test-others:
+	+@$(BIN)/python -m pytest tests $(STARTING:%=--ignore=%)
 
 test-slow: $(READY) ## The tests that take minutes
 	$(BIN)/python -m pytest -m slow
