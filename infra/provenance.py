@@ -17,7 +17,7 @@ LOCK = "requirements.lock"
 CPUINFO = Path("/proc/cpuinfo")
 # The widest instructions that change the numbers of a training: what libraries choose between.
 INSTRUCTIONS = {"AVX-512": "avx512f", "AVX2": "avx2", "AVX": "avx", "SVE": "sve", "NEON": "asimd"}
-SECONDS = 10.0  # git takes much less; on a drive that does not answer it would wait for ever
+GIT_SECONDS = 10.0  # it needs much less, but never ends on a drive that does not answer
 
 
 @lru_cache(maxsize=1)
@@ -28,13 +28,19 @@ def made_with() -> dict[str, str]:
 
 
 def commit(root: Path = ROOT) -> str:
-    """Of the checkout that the code runs from, with `+changes` if files differ from it."""
+    """Of the checkout that the code runs from, with `+changes` if tracked files differ from it."""
     # a wheel may be installed somewhere in another project's checkout: its commit is not ours
     if not ((root / ".git").exists() and (root / "pyproject.toml").exists()):
         return ""
-    number = _git(root, "rev-parse", "HEAD")
-    changed = _git(root, "status", "--porcelain", "--untracked-files=no")
-    return number + ("+changes" if number and changed else "")
+    # without its optional lock, which a git command of the user would meet
+    git = ["git", "--no-optional-locks", "-C", str(root)]
+    describe = ["describe", "--always", "--exclude=*", "--abbrev=40", "--dirty=+changes"]
+    with suppress(OSError, subprocess.SubprocessError):  # there is no git, or it refuses
+        done = subprocess.run(
+            [*git, *describe], capture_output=True, text=True, timeout=GIT_SECONDS, check=True
+        )
+        return done.stdout.strip()
+    return ""
 
 
 def lock_hash(root: Path = ROOT) -> str:
@@ -62,12 +68,3 @@ def machine(cpuinfo: Path = CPUINFO) -> dict[str, str]:
         "processor": facts.get("model name") or platform.processor() or kind,
         "instructions": f"{kind}, {widest}" if widest else kind,
     }
-
-
-def _git(root: Path, *arguments: str) -> str:
-    """What git prints; empty where there is no git, or it refuses."""
-    command = ["git", "-C", str(root), *arguments]
-    with suppress(OSError, subprocess.SubprocessError):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=True)
-        return done.stdout.strip()
-    return ""

@@ -57,7 +57,7 @@ class Log:
 def tries(text: str) -> list[str]:
     """The same, of the text of a log."""
     ends: list[str] = []
-    has_ended = True  # the last of them
+    has_ended = True  # the last try
     for line in text.splitlines():
         event = EVENT.fullmatch(line)
         if event and event[1].startswith(BEGINS):

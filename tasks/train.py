@@ -25,7 +25,7 @@ from models.training import CurvePoint, Diverged, TrainingModule, fit
 from tasks.checkpoints import Checkpoints
 from tasks.data_sets import load, probe_images
 from tasks.log import BEGINS, model_log
-from tasks.model_row import status_of, write_row
+from tasks.model_row import status_of, versions, write_row
 from tasks.streams import entropy, stream
 from tasks.study.model import DIVERGED, FAILED, TRAINED, Model
 from tasks.study.spec import Study
@@ -45,6 +45,7 @@ def train_model(store: Store, study: Study, model: Model) -> str:
         _clear(store, model)
         return status
     torch.set_num_threads(1)
+    versions()  # of the code that runs: its checkout may change before the model's row is written
     counts_memory = reset_peak()
     attempt = _Attempt(store, study, model, counts_memory)
     try:

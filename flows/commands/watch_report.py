@@ -62,8 +62,9 @@ class WatchedReport:
 
     def _renew(self) -> Iterator[str]:
         study = stored_study(self.store)
-        # before the tables are read: what changes meanwhile is seen the next time
-        made_from = tables_hash(study, self.store), has_driver(self.store)
+        # before the tables are read, so that a change during the reading is noticed next time
+        driven = has_driver(self.store)
+        made_from = tables_hash(study, self.store), driven
         if made_from == self._made_from:
             return
         cells = survey(study, self.store)
@@ -78,5 +79,5 @@ class WatchedReport:
         count = totals(cells)
         parts = [f"{count['models'] - count['left']:,} of {count['models']:,} models ended"]
         parts += [f"{count['scored']:,} scored"] if study.metrics.names else []
-        parts += ["done"] if done else [] if made_from[1] else ["nobody works on it"]
+        parts += ["done"] if done else [] if driven else ["nobody works on it"]
         yield ", ".join([*parts, path])

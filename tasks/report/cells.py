@@ -126,7 +126,7 @@ def _files(portrait: Portrait | None) -> Markup:
     if portrait and portrait.traversal:
         address = f"../{PICTURES}/{portrait.traversal.name}"
         link = Markup('<a href="{}">traversal</a>').format(address)
-    return Markup('<span class="beside">{}</span>').format(link)
+    return Markup('<span class="files">{}</span>').format(link)
 
 
 def _score(score: float | None) -> Cell:

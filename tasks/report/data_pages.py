@@ -73,7 +73,7 @@ def _about(data: str, source: str, choice: DataChoice | None) -> Iterator[Conten
         factors = [Factor(*factor) for factor in choice.read.factors]
     elif data in known_data.DATA_SETS and source in known_data.sources(data):
         what = known_data.describe(data, source)
-        number = "no end of them: each is new" if what.pictures is None else f"{what.pictures:,}"
+        number = "unlimited: each is newly drawn" if what.pictures is None else f"{what.pictures:,}"
         facts.append(("Pictures", number))
         facts.append(("Size", f"{SIDE} × {SIDE}, {plural(what.channels, 'channel')}"))
         factors = [

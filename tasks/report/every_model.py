@@ -22,7 +22,7 @@ def every_model(results: Results) -> str:
     """JSON: the columns' titles, the page's names of data sets and methods by those of the tables,
     and a row of values per model, trained or not, with the page of its cell.
 
-    `<` is written as an escape, so that the text can stand in a script.
+    `<` is written as an escape, so that the text can be put into a script.
     """
     columns = list(results.columns)
     of_trained = results.models.set_index("model_id")[[column.id for column in columns]]

@@ -12,7 +12,7 @@ from tasks.reasons import common_reason, pattern_of
 from tasks.study.model import TRAINED
 
 MOST_LOGS = 300  # a file each; a full grid has thousands
-KILLED = "no word of its end: its worker was killed, or the run was stopped"
+KILLED = "its log does not say how: its worker was killed, or the run was stopped"
 
 
 @dataclass(frozen=True)

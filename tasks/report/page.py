@@ -42,8 +42,8 @@ WRITTEN = "files.json"  # the names of all files that the last report wrote
 MOST_FINDINGS = 3  # of a question, on the first page
 BRACKETS = (
     "Numbers in brackets are 95% intervals, unless they say otherwise. They come from a stratified "
-    "bootstrap, which draws seeds anew within each cell (method and strength on a data set); those "
-    "of a rank correlation ρ are Bonett and Wright's, those of a share of models Wilson's."
+    "bootstrap, which draws seeds again within each cell (method and strength on a data set); "
+    "those of a rank correlation ρ are Bonett and Wright's, those of a share of models Wilson's."
 )
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -178,7 +178,8 @@ def on_first_page(text: str) -> str:
 class _Files:
     """The files of the report. What an older report wrote and this one does not is removed.
 
-    Each is written whole, and after all that it leads to: people read while a report is renewed.
+    Each is replaced whole, after the pictures and numbers that it shows: people read while a report
+    is renewed.
     """
 
     def __init__(self, store: Store, extra: ExtraFiles) -> None:

@@ -53,8 +53,9 @@ class PointLinks:
 
     @property
     def json(self) -> Markup:
-        """Empty if no figure has points; otherwise JSON that can stand in a script: of a point its
-        place in pixels, the place of its model, or -1 minus that of its cell, and its numbers."""
+        """Empty if no figure has points; otherwise JSON that can be put into a script: of a point
+        its place in pixels, the place of its model, or -1 minus that of its cell, and its
+        numbers."""
         if not self.figures:
             return Markup("")
         page = {

@@ -10,7 +10,7 @@ from infra.drivers.liveness import DriverWatch, Life
 from infra.drivers.lock import BEAT_SECONDS
 from infra.store import Store
 from metrics import HEADLINE
-from tasks.report.frames import Frames
+from tasks.report.frames import CELL, Frames
 from tasks.report.header import planned
 from tasks.report.results import Results
 from tasks.study.spec import Study
@@ -24,7 +24,7 @@ class Progress:
     ended: int
     planned: int
     unscored: int  # trained models without all metrics
-    unranked: int  # trained models that are in no ranking
+    unranked: int  # trained models that should be in a ranking, and are not
     has_driver: bool  # whether somebody works on it
 
     @property
@@ -44,13 +44,11 @@ class Progress:
 
 def progress(results: Results) -> Progress:
     study, frames = results.study, results.frames
-    ranked = bool(study.udr.pools and study.udr.similarities)
-    trained = set(frames.trained["model_id"])
     return Progress(
         ended=len(frames.models),
         planned=planned(study, frames.models),
         unscored=_unscored(study, frames),
-        unranked=len(trained - set(frames.ranks["model_id"])) if ranked else 0,
+        unranked=_unranked(study, frames),
         has_driver=has_driver(results.store),
     )
 
@@ -68,3 +66,12 @@ def _unscored(study: Study, frames: Frames) -> int:
     wanted = set(study.metrics.names)
     counts = pairs[pairs["metric"].isin(wanted)]["model_id"].value_counts()
     return len(frames.trained) - int((counts == len(wanted)).sum()) if wanted else 0
+
+
+def _unranked(study: Study, frames: Frames) -> int:
+    udr, models = study.udr, frames.trained
+    if not (udr.pools and udr.similarities):
+        return 0
+    if udr.seeds_per_cell and "cell" not in udr.pools:  # the other seeds are never ranked
+        models = models.sort_values("seed").groupby(CELL).head(udr.seeds_per_cell)
+    return int((~models["model_id"].isin(frames.ranks["model_id"])).sum())

@@ -25,6 +25,8 @@ def test_the_commit_of_a_checkout_says_whether_files_differ(tmp_path):
     git(tmp_path, "commit", "-qm", "first")
     number = git(tmp_path, "rev-parse", "HEAD")
     assert provenance.commit(tmp_path) == number and len(number) == 40
+    git(tmp_path, "tag", "--annotate", "v1", "-m", "a release")
+    assert provenance.commit(tmp_path) == number
     (tmp_path / "notes").write_text("not of the code")
     assert provenance.commit(tmp_path) == number
     (tmp_path / "pyproject.toml").write_text("# changed")

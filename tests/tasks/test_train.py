@@ -15,6 +15,7 @@ import pytest
 import torch
 from safetensors.numpy import load as load_arrays
 
+import tasks.model_row
 import tasks.train
 from data import dsprites
 from infra.store import Store
@@ -23,6 +24,7 @@ from models.representation import encode
 from models.training import TrainingModule
 from tasks import data_sets
 from tasks.log import LOG
+from tasks.model_row import versions
 from tasks.streams import stream
 from tasks.study.data_choice import DataChoice
 from tasks.study.model import Model
@@ -132,6 +134,24 @@ def test_the_representation_is_what_the_stored_weights_say_of_the_probe(undistur
     np.testing.assert_allclose(np.array(rows["mean"]), mean, atol=1e-6)
     np.testing.assert_allclose(np.array(rows["logvar"]), logvar, atol=1e-6)
     assert load_arrays(weights(undisturbed)).keys() == load_model(MODEL, store).state_dict().keys()
+
+
+def test_the_commit_is_that_before_the_training(tmp_path, monkeypatch):
+    now = {"commit": "older"}
+
+    def load_after_a_commit(*arguments):
+        now["commit"] = "newer"
+        return data_sets.load(*arguments)
+
+    monkeypatch.setattr(tasks.model_row, "made_with", lambda: dict(now))
+    monkeypatch.setattr(tasks.train, "load", load_after_a_commit)
+    versions.cache_clear()
+    try:
+        train_model(*in_store(tmp_path), changed(MODEL, steps=1))
+    finally:
+        versions.cache_clear()
+    (row,) = Store(tmp_path).read("models").to_pylist()
+    assert json.loads(row["versions"])["commit"] == "older"
 
 
 def test_a_second_call_changes_no_byte(undisturbed):

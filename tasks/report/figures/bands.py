@@ -47,7 +47,7 @@ class Line:
 def lines_plot(
     lines: Sequence[Line], scale: Limits, ticks: Sequence[int], across_title: str, name: str
 ) -> Drawing:
-    """Panels stand one above the other, with one scale."""
+    """Panels one above the other, with one scale."""
     panels = list(dict.fromkeys(line.panel for line in lines))
     margins = Margins(top=22)
     height = margins.top + margins.bottom + HEIGHT * len(panels) + BETWEEN * (len(panels) - 1)

@@ -34,8 +34,8 @@ CORNERS = ((9.0, 9.0), (-9.0, 9.0), (9.0, -9.0), (-9.0, -9.0))  # px from a poin
 
 
 def steps_of(values: pd.Series[float]) -> list[tuple[float, float, int]]:
-    """Ranges of the values, rising, and the step of the scale of each; a value of its own where
-    there are few."""
+    """From low to high: the lowest and the highest value of each range, and the range's step of the
+    colour scale. Where there are few values, each has its own range."""
     rising = np.unique(values.dropna())
     parts = np.array_split(rising, min(len(STEPS), len(rising))) if len(rising) else []
     last = max(len(parts) - 1, 1)

@@ -38,8 +38,8 @@ SPARE = (
     Style("--m8", "#7a5195", "#b48fd0", ">"),
     Style("--m9", "#6b8e23", "#a4c65c", "p"),
 )
-# From the least to the most: on either page the most stands out most. The steps are those of
-# ColorBrewer's YlGnBu, which differ in lightness, so that any colour vision can order them.
+# From the least to the most, which differs most from the page, light or dark. The steps are those
+# of ColorBrewer's YlGnBu, which differ in lightness, so that any colour vision can order them.
 STEPS = (
     ("--q0", "#c7e9b4", "#31467f"),
     ("--q1", "#7fcdbb", "#2c63a8"),

@@ -1,7 +1,7 @@
 """Where the points of a drawing lie, and which model or cell each of them is.
 
-The page's script takes a click near a point to the model or the cell, so that no point needs a link
-of its own: hundreds of them in each of many figures would make a page slow.
+The page's script leads from a click near a point to the model or the cell. A link in the page for
+each point would make it slow: there are many figures with hundreds of points.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MODEL = ["model_id", *CELL, "seed"]
 @dataclass(frozen=True)
 class Points:
     """A row per point: left and top in pixels of the drawing, and MODEL; model_id is empty where a
-    point is a cell. By title: the numbers that the points stand at."""
+    point is a cell. By title: the numbers of the points."""
 
     rows: pd.DataFrame
     values: Mapping[str, NDArray[np.float64]]

@@ -43,7 +43,7 @@ def pictures_of(
 
 
 def first_rows(picture: Picture | None, height: int) -> Picture | None:
-    """The top of a picture, as high as this, as a picture of its own."""
+    """The top of a picture, down to this height, as another picture."""
     if picture is None or picture.height < height:
         return None
     file = io.BytesIO()

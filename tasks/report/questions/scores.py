@@ -87,7 +87,7 @@ def _chaotic_dci(results: Results) -> list[Sentence]:
         differ = rows[rows["metric dci"] != rows[stable.id]]
         if len(differ):
             text = Markup(
-                "{}: DCI of {} of {} rests on boosted trees whose steps are so long that rounding "
+                "{}: DCI of {} of {} is from boosted trees whose steps are so long that rounding "
                 "and the order of latents decide. For one β-VAE of Cars3D, numbers of other "
                 "orders deviate by 0.01 (docs/choices.md, “One DCI on Cars3D”). The median of the "
                 "models named here is {}, and {} with bounded steps (part “stable”)."

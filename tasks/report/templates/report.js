@@ -75,12 +75,12 @@ document.querySelectorAll("a.here").forEach(here => here.addEventListener("click
 // A page that is opened as a file leads to the models' own files; servers show reports and nothing else.
 if (location.protocol === "file:") {
   document.querySelectorAll("#cell-models code[id]").forEach(code => {
-    const beside = code.parentNode.querySelector(".beside");
+    const files = code.parentNode.querySelector(".files");
     [["log", "log.txt"], ["folder", ""]].forEach(([text, name]) => {
       const link = document.createElement("a");
       link.href = `../../models/${code.id}/${name}`;
       link.textContent = text;
-      beside.append(link);
+      files.append(link);
     });
   });
 }

@@ -103,7 +103,7 @@ def test_the_sentence_names_every_number_once(results: Results) -> None:
     assert text(drawn=2, collapsed=1).endswith("; 1 collapsed, included")
 
 
-def test_a_line_stands_once_for_all_figures_that_cover_the_same(results: Results) -> None:
+def test_figures_that_cover_the_same_share_a_line(results: Results) -> None:
     counts, rows = Counts(results), of_data(results)
     whole, part = figure_of(rows), figure_of(rows.iloc[:-1])
     about_whole, about_part = (counts.of(one).text(hollow=False) for one in (whole, part))

@@ -43,6 +43,17 @@ def test_what_is_left_is_counted(make_store: MakeStore) -> None:
     assert text(store) == "Not finished: 4 of 4 models, 2 to score, 4 to rank"
 
 
+def test_seeds_that_are_never_ranked_are_not_left(make_store: MakeStore) -> None:
+    grid = Grid(**{**GRID.__dict__, "seeds": 3, "pools": ("method",)})
+    store = make_store(grid)
+    without("ranks")(store)
+    assert text(store, grid) == "Not finished: 6 of 6 models, 6 to rank"
+    study = grid.study()
+    udr = study.udr.model_copy(update={"seeds_per_cell": 2})
+    results = read_results(store, study.model_copy(update={"udr": udr}))
+    assert progress(results).text == "Not finished: 6 of 6 models, 4 to rank"
+
+
 def test_every_page_says_it(make_store: MakeStore) -> None:
     store = make_store(GRID)
     more = Grid(**{**GRID.__dict__, "seeds": 5}).study()
@@ -58,7 +69,7 @@ def test_every_page_says_it(make_store: MakeStore) -> None:
     )
 
 
-def test_a_page_is_written_after_all_that_it_leads_to(
+def test_a_page_is_written_after_the_pictures_and_numbers_that_it_shows(
     make_store: MakeStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = make_store(Grid(data=("dsprites",), methods={"beta_vae": (1.0,)}))

@@ -66,7 +66,7 @@ def test_the_yaml_is_the_spec(make_store: MakeStore) -> None:
 SPEC = {"name": "a", "data": ["dsprites"], "methods": {"beta_vae": [4]}}
 
 
-def test_it_stands_escaped_at_the_foot_and_in_short_on_every_page(
+def test_it_is_escaped_at_the_foot_and_in_short_on_every_page(
     make_store: MakeStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "made_with", lambda: {"commit": f"{COMMIT}+changes"})
