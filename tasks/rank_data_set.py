@@ -13,7 +13,7 @@ from infra.store import Store
 from tasks.best import best_first
 from tasks.compare import codes_of, compare_here, kl_of_trained
 from tasks.rank import Scores, pair_scores, rankings
-from tasks.study.model import Model, cell_name
+from tasks.study.model import Model, cell_of
 from tasks.study.pair_parts import wanted_parts
 from tasks.study.scores import headlines, read_scores
 from tasks.study.spec import Udr
@@ -77,8 +77,7 @@ def _with_scores(store: Store, ranks: Rows) -> Rows:
     """Best first, with the headline of every metric."""
     cells: dict[str, set[str]] = {}
     for row in ranks:
-        cell = cell_name(row["data"], row["method"], row["strength"])
-        cells.setdefault(cell, set()).add(row["model_id"])
+        cells.setdefault(cell_of(row), set()).add(row["model_id"])
     columns = ["model_id", "metric", "part", "factor", "value"]
     keys = store.keys_of("scores", cells)
     scores: dict[str, dict[str, float | None]] = {}

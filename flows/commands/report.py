@@ -10,7 +10,7 @@ from flows.commands.text import warn
 from infra.errors import WrongInput, one_of
 from infra.store import Store
 from tasks.study.damage import damage_text, damaged_parts
-from tasks.study.model import cell_name
+from tasks.study.model import cell_of
 from tasks.study.scores import headlines, read_scores
 from tasks.study.spec import Study
 from tasks.study.stored import stored_study
@@ -97,8 +97,7 @@ def medians(study: Study, store: Store) -> tuple[list[str], dict[tuple[str, str]
     values: dict[tuple[str, str], list[float]] = {}
     for row, name, value in named:
         if value is not None:
-            cell = cell_name(row["data"], row["method"], row["strength"])
-            values.setdefault((cell, name), []).append(value)
+            values.setdefault((cell_of(row), name), []).append(value)
     udr = study.udr
     rankings = [_ranking(study, name, pool) for name in udr.similarities for pool in udr.pools]
     names = [*study.metrics.names, *rankings]

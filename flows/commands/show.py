@@ -10,7 +10,7 @@ from typing import Any
 from infra.errors import WrongInput
 from infra.store import Store, merged_key
 from metrics import is_headline
-from tasks.study.model import cell_name
+from tasks.study.model import cell_of
 from tasks.study.scores import up_to_date
 from tasks.study.stored import STUDY_FILE
 
@@ -60,7 +60,7 @@ def _places() -> Iterator[str]:
 
 
 def _rows(store: Store, row: dict[str, Any], table: str, *keys: str) -> list[dict[str, Any]]:
-    cell = cell_name(row["data"], row["method"], row["strength"])
+    cell = cell_of(row)
     wanted = [row["model_id"], merged_key(cell), *keys]
     rows = store.read(table, keys=wanted)
     if table == "scores":
@@ -71,7 +71,7 @@ def _rows(store: Store, row: dict[str, Any], table: str, *keys: str) -> list[dic
 def _facts(store: Store, row: dict[str, Any]) -> dict[str, Any]:
     """The model's row, its headline scores and its rankings."""
     group = f"{row['data']}-{row['method']}"
-    cell = cell_name(row["data"], row["method"], row["strength"])
+    cell = cell_of(row)
     pace = row["steps"] / row["seconds"] if row["seconds"] else None
     return {
         "store": str(store),

@@ -11,7 +11,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from tasks.report.results import Results
-from tasks.study.model import cell_name
+from tasks.study.model import cell_of
 from tasks.words import data_name, method_name
 
 KEYS = ("model_id", "data", "source", "method", "strength", "seed", "status", "seconds")
@@ -46,7 +46,7 @@ def every_model(results: Results) -> str:
 
 def cell_page(row: Mapping[Any, Any]) -> str:
     """The name of the page of a model's cell, without its ending."""
-    return f"{cell_name(row['data'], row['method'], row['strength'])}-{row['source']}"
+    return f"{cell_of(row)}-{row['source']}"
 
 
 def model_link(row: Mapping[Any, Any]) -> Markup:

@@ -25,6 +25,11 @@ def cell_name(data: str, method: str, strength: float) -> str:
     return f"{data}-{method}-{float(strength)!r}".removesuffix(".0")
 
 
+def cell_of(row: Mapping[Any, Any]) -> str:
+    """The name of the cell of a table's row."""
+    return cell_name(row["data"], row["method"], row["strength"])
+
+
 @dataclass(frozen=True)
 class Model:
     """Everything that changes the science of one model, and nothing else."""

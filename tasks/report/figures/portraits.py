@@ -14,7 +14,7 @@ from PIL import Image
 from infra.pictures import GAP
 from infra.store import Store, merged_key
 from tasks.report.questions import Picture
-from tasks.study.model import cell_name
+from tasks.study.model import cell_of
 
 KINDS = ("traversal", "reconstruction")
 QUALITY = 50  # of WebP
@@ -33,7 +33,7 @@ def pictures_of(
     With `by_latent` the rows of a traversal are in the order of the latents, not of their KL.
     """
     ids = [str(model["model_id"]) for model in models]
-    cells = dict.fromkeys(cell_name(m["data"], m["method"], m["strength"]) for m in models)
+    cells = dict.fromkeys(map(cell_of, models))
     chosen = pc.field("model_id").isin(ids) & pc.field("kind").isin(list(kinds))
     rows = store.read("pictures", keys=[*ids, *map(merged_key, cells)], where=chosen)
     pictures: dict[str, dict[str, Picture | None]] = {model_id: {} for model_id in ids}

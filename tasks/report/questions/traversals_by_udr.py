@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from infra.store import Store
 from tasks.compare import put_pairs
 from tasks.report.figures.portraits import pictures_of
-from tasks.report.frames import DATA_SET, groups
+from tasks.report.frames import CELL, DATA_SET, groups
 from tasks.report.labels import data_label, method_label
 from tasks.report.portrait import portrait
 from tasks.report.questions import (
@@ -36,7 +36,7 @@ from tasks.report.questions import (
 )
 from tasks.report.results import Column, Results
 from tasks.streams import stream
-from tasks.study.model import cell_name
+from tasks.study.model import cell_of
 from tasks.study.pair_parts import SEPARATOR
 from tasks.words import MISSING, data_name, method_name, number, plural
 
@@ -167,8 +167,7 @@ def pairs_between(
 
 
 def _cells(rows: pd.DataFrame) -> set[str]:
-    keys = rows[["data", "method", "strength"]].drop_duplicates()
-    return {cell_name(*key) for key in keys.itertuples(index=False)}
+    return set(map(cell_of, rows[CELL].drop_duplicates().to_dict("records")))
 
 
 def _mean(pairs: pd.DataFrame, ids: pd.Series[str]) -> float | None:
