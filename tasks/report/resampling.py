@@ -6,7 +6,7 @@ model by itself; a larger P adds partners to those of a smaller one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -19,14 +19,22 @@ from tasks.study.pair_parts import SEPARATOR
 Scores = NDArray[np.float64]
 
 
-def pair_matrix(store: Store, models: pd.DataFrame, similarity: str) -> Scores:
-    """UDR of (regressor, target), at the models' places; NaN where not compared."""
+def pair_matrix(
+    store: Store,
+    models: pd.DataFrame,
+    similarity: str,
+    is_needed: Callable[[tuple[str, ...]], bool] = lambda cells: True,
+) -> Scores:
+    """UDR of (regressor, target), at the models' places; NaN where not compared.
+
+    Only parts are read that are needed, by the cells that their names have.
+    """
     place = {str(model_id): index for index, model_id in enumerate(models["model_id"])}
     both = np.full((2, len(place), len(place)), np.nan)
     prefix = f"{similarity}{SEPARATOR}{models['data'].iloc[0]}-"
     columns = ["model_id", "regressor_id", "udr", "udr_eq2"]
     for part in store.parts("pairs"):
-        if part.startswith(prefix):
+        if part.startswith(prefix) and is_needed(tuple(part.split(SEPARATOR)[1:])):
             put_pairs(store.read("pairs", columns, [part]), place, both)
     udr: Scores = both[0]
     return udr

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import inf
 from typing import Literal
 
@@ -16,7 +17,6 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from infra.store import Store
-from tasks.compare import put_pairs
 from tasks.report.figures.portraits import pictures_of
 from tasks.report.frames import CELL, DATA_SET, groups
 from tasks.report.labels import data_label, method_label
@@ -34,10 +34,10 @@ from tasks.report.questions import (
     Table,
     missing,
 )
+from tasks.report.resampling import pair_matrix
 from tasks.report.results import Column, Results
 from tasks.streams import stream
 from tasks.study.model import cell_of
-from tasks.study.pair_parts import SEPARATOR
 from tasks.words import MISSING, data_name, method_name, number, plural
 
 QUESTION = Question(
@@ -91,18 +91,18 @@ def answer(results: Results) -> Answer:
     if udr is None:
         return missing("No UDR yet, so no models of high, middle and low UDR.")
     collected = choices(results, udr)
-    shown = Portraits(
+    portraits = Portraits(
         tuple(_group(choice, results, udr) for choice in collected if len(choice.drawn))
     )
     parts: list[Content] = [Sentence(_about(collected, udr)), _table(collected, results)]
-    return Answer((*parts, shown) if shown.groups else tuple(parts))
+    return Answer((*parts, portraits) if portraits.groups else tuple(parts))
 
 
 def _about(collected: Sequence[Choice], udr: Column) -> str:
     text = (
         f"Of each data set and method, up to three models of each band of “{udr.title}”, drawn at "
-        "random, the same each time. Rows are the latents in their own order; those that carry "
-        "nothing are greyed. The mean pairwise UDR is that of the drawn models with each other."
+        "random, the same each time. Rows are the latents in their own order; the uninformative "
+        "ones are greyed. The mean pairwise UDR is that of the drawn models with each other."
     )
     if any(choice.band in BANDS_WITHOUT_FACTORS[:1] for choice in collected):
         text += " Pictures without factors have the two bands that the paper takes for them."
@@ -152,18 +152,17 @@ def pairs_between(
 
     Parts of two cells that have no two models of one band are not read: a large study has many.
     """
-    ids = [model_id for rows in drawn for model_id in rows["model_id"]]
-    place = {str(model_id): index for index, model_id in enumerate(ids)}
-    both = np.full((2, len(ids), len(ids)), np.nan)
-    wanted = {(one, other) for rows in drawn for one in _cells(rows) for other in _cells(rows)}
+    models = pd.concat(drawn)
+    if models.empty:
+        return pd.DataFrame()
+    wanted = {pair for rows in drawn for pair in product(_cells(rows), repeat=2)}
     known = _cells(of_data)
-    prefix = f"{similarity}{SEPARATOR}{of_data['data'].iloc[0]}-"
-    for part in store.parts("pairs"):
-        cells = tuple(part.split(SEPARATOR)[1:])
-        if part.startswith(prefix) and (cells in wanted or not known.issuperset(cells)):
-            columns = ["model_id", "regressor_id", "udr", "udr_eq2"]
-            put_pairs(store.read("pairs", columns, [part]), place, both)
-    return pd.DataFrame(both[0], ids, ids)
+
+    def is_needed(cells: tuple[str, ...]) -> bool:
+        return cells in wanted or not known.issuperset(cells)
+
+    udr = pair_matrix(store, models, similarity, is_needed)
+    return pd.DataFrame(udr, models["model_id"], models["model_id"])
 
 
 def _cells(rows: pd.DataFrame) -> set[str]:
