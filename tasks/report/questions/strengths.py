@@ -72,22 +72,25 @@ def answer(results: Results) -> Answer:
     lowest = any(column.direction < 0 for column in choices.columns)
     few = choices.seeds < ENOUGH
     text = Markup(
-        "The strength with the highest median over seeds{}, by “{}” and by each score. The scores "
-        "from labels choose UDR's strength in <b>{} of {}</b> cases ({}); by chance it would be "
-        '{}. Agreement is <span class="marked">marked</span>. {}'
+        "A score from labels and “{}” choose the same strength of a method in <b>{} of {}</b> "
+        "cases ({}); by chance it would be {}. Each chooses the strength with the best median over "
+        "seeds{}."
     ).format(
-        " (the lowest where less is better)" if lowest else "",
         choices.udr.title,
         choices.same,
         choices.compared,
         f"{100 * choices.same / choices.compared:.0f}%",
         f"{100 * choices.by_chance / choices.compared:.0f}%",
-        f"Some medians are of {plural(choices.seeds, 'model')} only." if few else "",
+        f"; some of these medians are of {plural(choices.seeds, 'model')} only" if few else "",
     )
+    about = Markup(
+        "The table has the strength that each score and each version of UDR chooses: the one with "
+        "the highest median over seeds{}. A strength is "
+        '<span class="marked">marked</span> where a score from labels chooses the same as “{}”.'
+    ).format(" (the lowest where less is better)" if lowest else "", choices.udr.title)
     orders = orders_of_strengths(results.models, choices.columns, choices.udr)
-    content: list[Sentence | Table] = [Sentence(text, "finding")]
-    content += [*_of_orders(orders), _table(choices, results)]
-    return Answer(tuple(content))
+    findings = [Sentence(text, "finding"), *_of_orders(orders)]
+    return Answer((*findings, Sentence(about), _table(choices, results)))
 
 
 def orders_of_strengths(
@@ -96,14 +99,14 @@ def orders_of_strengths(
     """By column other than `udr`: rank correlations of its medians with those of `udr` over the
     strengths of a data set and method; of those with enough strengths and different medians."""
     others = [column for column in columns if column != udr]
-    found: dict[Column, list[float]] = {column: [] for column in others}
+    correlations: dict[Column, list[float]] = {column: [] for column in others}
     for _, rows in groups(signed_so_more_is_better(models, columns), [*DATA_SET, "method"]):
         medians = rows.groupby("strength")[[column.id for column in columns]].median()
         for column in others:
             rho = spearman(medians[udr.id], medians[column.id]).rho
             if rho is not None:
-                found[column].append(rho)
-    return {column: rhos for column, rhos in found.items() if rhos}
+                correlations[column].append(rho)
+    return {column: rhos for column, rhos in correlations.items() if rhos}
 
 
 def _of_orders(orders: dict[Column, list[float]]) -> list[Sentence]:

@@ -73,7 +73,7 @@ def test_the_section_says_how_good_the_ranking_is(make_store: MakeStore) -> None
     latents = section(html, "ranking")
     assert f"on average {number(off.mean(), 2)} ± {number(off.std(), 2)} over 96 models" in latents
     assert "2.95 ± 1.97 of 10" in latents
-    chosen = re.search(r"choose UDR's strength in (\d+) of 24 cases", text)
+    chosen = re.search(r"choose the same strength of a method in (\d+) of 24 cases", text)
     assert chosen and "by chance it would be 50%" in text
     assert html.count('class="agrees figure-column"') == int(chosen[1])
     descriptions = re.findall(r'aria-label="Rank correlation of UDR and [^"]*"', html)
@@ -107,7 +107,7 @@ def test_a_small_study_says_that_it_is_too_small(make_store: MakeStore) -> None:
     text = section(html, "quality")
     assert "No mean correlation of any score: a method needs 5 models on a data set" in text
     assert "No curve: it needs the table of pairs" in text
-    assert "Some medians are of 2 models only." in text
+    assert "some of these medians are of 2 models only." in text
     assert "Uninformative latents" in section(html, "ranking")
 
 
@@ -115,7 +115,7 @@ def test_without_pairs_there_is_no_curve_but_all_the_rest(make_store: MakeStore)
     grid = replace(GRID, pictures=False)
     text = section(written(make_store(grid), grid, "quality"), "quality")
     assert "No curve: it needs the table of pairs" in text
-    assert "Mean of the paper's four" in text and "choose UDR's strength" in text
+    assert "Mean of the paper's four" in text and "choose the same strength" in text
 
 
 def test_models_without_labels_are_ranked_and_shown(make_store: MakeStore) -> None:

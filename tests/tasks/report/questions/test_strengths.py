@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tasks.report.questions.strengths import chosen_strengths, orders_of_strengths
-from tasks.report.results import Column
+from tasks.report.questions import Sentence, Table
+from tasks.report.questions.strengths import answer, chosen_strengths, orders_of_strengths
+from tasks.report.results import Column, read_results
+from tests.tasks.report.conftest import Grid, MakeStore
 
 METHOD = Column("lasso", "UDR, all strengths", "method")
 CELL = Column("lasso", "UDR, same strength", "cell")
@@ -86,3 +88,16 @@ def test_orders_of_strengths_by_hand() -> None:
     }
     few = wide[wide["strength"] < 5]
     assert orders_of_strengths(few, [MIG, CELL], CELL) == {}, "four strengths are too few"
+
+
+def test_the_finding_is_read_without_the_table_and_the_sentence_before_it_explains_it(
+    make_store: MakeStore,
+) -> None:
+    grid = Grid(seeds=3, metrics=("mig", "fairness"), pictures=False, curves=False)
+    finding, about, table = answer(read_results(make_store(grid), grid.study())).content
+    assert isinstance(finding, Sentence) and isinstance(about, Sentence)
+    assert finding.kind == "finding" and about.kind == "about" and isinstance(table, Table)
+    agrees = sum(cell.style == "agrees" for row in table.rows for cell in row.cells)
+    assert f"<b>{agrees} of 8</b> cases" in finding.text and "marked" not in finding.text
+    assert "some of these medians are of 3 models only." in finding.text
+    assert "the lowest where less is better" in about.text and "marked" in about.text
