@@ -58,7 +58,7 @@ def rank_data_set(
     ranking = DataSetRanking(
         data=name,
         models=rows,
-        strengths=_strengths(of_strengths),
+        strengths=medians_of_strengths(of_strengths),
         strengths_pool=pool,
         missing=sum(len(state.cell.models) for state in states) - len(models),
         unreadable=sorted(unreadable),
@@ -93,7 +93,7 @@ def _with_scores(store: Store, ranks: Rows) -> Rows:
     ]
 
 
-def _strengths(rows: Rows) -> Rows:
+def medians_of_strengths(rows: Rows) -> Rows:
     """The median UDR of each strength, and whether it is its method's best."""
     values: dict[str, dict[float, list[float]]] = {}
     for row in rows:

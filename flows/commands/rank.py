@@ -47,7 +47,11 @@ def rank(
         for doubt in ranking.doubts:
             warn(f"{Path(place).name}: {doubt}")
         if json:
-            print(jsonlib.dumps({**ranking.as_json(), **_numbers(ranking.models, per_informative)}))
+            print(
+                jsonlib.dumps(
+                    {**ranking.as_json(), **_per_informative(ranking.models, per_informative)}
+                )
+            )
         else:
             print(_file_text(ranking, p, top, per_informative))
     else:
@@ -61,11 +65,11 @@ def rank(
     return 0
 
 
-def _numbers(rows: Rows, wanted: bool) -> dict[str, Rows]:
+def _per_informative(rows: Rows, wanted: bool) -> dict[str, Rows]:
     """The key that --per-informative adds."""
     if not wanted:
         return {}
-    return {"per_informative": [number.as_json() for number in best_per_informative(rows)]}
+    return {"per_informative": [row.as_json() for row in best_per_informative(rows)]}
 
 
 def _store_json(
@@ -86,7 +90,7 @@ def _store_json(
                 "missing": ranking.missing,
                 "lost": ranking.unreadable,
                 "collapsed": ranking.collapsed,
-                **_numbers(ranking.models, per_informative),
+                **_per_informative(ranking.models, per_informative),
             }
             for ranking in rankings
         ],
@@ -105,7 +109,7 @@ def store_text(
             blocks += [_best_table(ranking.models, top), _strengths_text(study.udr, ranking)]
             if per_informative:
                 named = ["model_id", "method", "strength", "seed"]
-                blocks.append(_numbers_text(ranking.models, named))
+                blocks.append(_per_informative_text(ranking.models, named))
         blocks.append(_summary(study.udr, ranking))
     return "\n\n".join(blocks)
 
@@ -139,16 +143,16 @@ def _best_table(rows: Rows, top: int) -> str:
     return text + (f"\nand {len(hidden)} more (--json): {', '.join(hidden)}" if hidden else "")
 
 
-def _numbers_text(rows: Rows, named: Sequence[str]) -> str:
+def _per_informative_text(rows: Rows, named: Sequence[str]) -> str:
     """A line per number of informative latents; `named` are the columns that name its model."""
     lines = [
         [
-            number.informative,
-            number.models,
-            *(f"{v:g}" if isinstance(v := number.best[name], float) else v for name in named),
-            number_text(number.best["udr"], digits=3),
+            of_number.informative,
+            of_number.models,
+            *(f"{v:g}" if isinstance(v := of_number.best[name], float) else v for name in named),
+            number_text(of_number.best["udr"], digits=3),
         ]
-        for number in best_per_informative(rows)
+        for of_number in best_per_informative(rows)
     ]
     heading = "The best model for each number of informative latents:"
     if not lines:
@@ -226,5 +230,5 @@ def _file_text(ranking: FileRanking, p: int | None, top: int, per_informative: b
     more = f"; {collapsed} collapsed (no informative latent)" if collapsed else ""
     made = _comparisons(ranking.models, p)
     facts = f"{plural(len(ranking.models), 'model')} compared by {ranking.similarity}; {made}{more}"
-    numbers = f"{_numbers_text(ranking.models, ['model'])}\n\n" if per_informative else ""
+    numbers = f"{_per_informative_text(ranking.models, ['model'])}\n\n" if per_informative else ""
     return f"{text}\n\n{numbers}{facts}"

@@ -44,13 +44,13 @@ def answer(results: Results) -> Answer:
     quantities = {**MODELS_OWN, TOTAL_CORRELATION.id: TOTAL_CORRELATION.title}
     content: list[Sentence | Table] = []
     for (data, _), rows in groups(models, DATA_SET):
-        content += _of_data_set(data, rows, quantities, metrics)
+        content += of_data_set(data, rows, quantities, metrics)
     if not content:
         return missing("No score from labels yet that a loss could be compared with.")
     return Answer((Sentence(ABOUT), *content))
 
 
-def _of_data_set(
+def of_data_set(
     data: str, rows: pd.DataFrame, quantities: dict[str, str], metrics: Sequence[Column]
 ) -> list[Sentence | Table]:
     known = [name for name in quantities if rows[name].notna().any()]

@@ -19,7 +19,7 @@ from sklearn.linear_model import Lasso
 
 from flows.cli import main
 from infra.store import Store
-from tasks.rank_data_set import _strengths
+from tasks.rank_data_set import medians_of_strengths
 from tasks.study.spec import Study
 from tests.flows.conftest import tolstoy
 from tests.flows.trained import Inline, codes_of, compared, made_up, models_of, train
@@ -403,9 +403,9 @@ def test_wrong_input_is_one_line(
 def test_equal_medians_have_no_best_strength() -> None:
     """As where all models have collapsed, and every UDR is 0."""
     rows = [{"method": "beta_vae", "strength": float(s), "udr": 0.0} for s in (1, 1, 4, 4)]
-    assert [row["best"] for row in _strengths(rows)] == [False, False]
+    assert [row["best"] for row in medians_of_strengths(rows)] == [False, False]
     rows[3]["udr"] = 0.2
-    assert [row["best"] for row in _strengths(rows)] == [False, True]
+    assert [row["best"] for row in medians_of_strengths(rows)] == [False, True]
 
 
 def test_the_best_model_of_each_number_of_informative_latents(

@@ -11,7 +11,7 @@ import pytest
 from tasks.report.questions import Sentence, Table
 from tasks.report.questions.across_data import _of_metric, cell_medians
 from tasks.report.questions.agreement import _of_data_set
-from tasks.report.questions.unlabelled_choice import _of_data_set as of_losses
+from tasks.report.questions.unlabelled_choice import of_data_set as of_losses
 from tasks.report.results import Column
 
 A, B, C, D = (Column(name, name.upper()) for name in "abcd")
