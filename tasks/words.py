@@ -77,6 +77,11 @@ def number(value: float | None, digits: int = 3) -> str:
     return text.replace("-", "−")
 
 
+def with_deviation(mean: float, deviation: float | None) -> str:
+    """`0.44 ± 0.42`."""
+    return number(mean, 2) + ("" if deviation is None else f" ± {number(deviation, 2)}")
+
+
 def plural(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 

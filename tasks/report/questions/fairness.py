@@ -130,8 +130,8 @@ def panels(models: pd.DataFrame, columns: Sequence[Column]) -> list[Panel]:
 
 
 def _redrawn(fair: Scores, others: Scores, strengths: Scores, name: str) -> Scores:
-    """(draws, columns of others): their correlations with the first numbers when seeds are drawn
-    anew in each cell; of all columns alike where they have the same models."""
+    """(draws, columns of others): their correlations with `fair` when the seeds of each cell are
+    drawn again. Columns with the same models have the same draws."""
     rho = np.full((DRAWS, others.shape[1]), np.nan)
     for column, other in enumerate(others.T):
         known = np.flatnonzero(np.isfinite(fair) & np.isfinite(other))
@@ -171,19 +171,20 @@ def _finding(every: Sequence[Panel], columns: Sequence[Column]) -> Sentence:
         few = "No rank correlation of UDR with fairness: too few models, or all values are equal."
         return Sentence(few, "missing")
     text = Markup(
-        "UDR and fairness have a rank correlation of <b>{}</b>{} on average over {}"
+        "UDR and fairness have a rank correlation of <b>{}</b>{} on average over {} ({})"
     ).format(
         number(udr.rho, 2),
         f" ({udr.interval.text()})" if udr.interval else "",
         plural(udr.correlations, "data set and method", "data sets and methods"),
+        plural(udr.models, "model"),
     )
     if scores is not None:
-        text += Markup("; the {} <b>{}</b>{}").format(
+        text += Markup("; that of the {} is <b>{}</b>{}").format(
             plural(len(columns) - 1, "score from labels", "scores from labels"),
             number(scores.rho, 2),
             f" ({scores.interval.text()})" if scores.interval else "",
         )
-    return Sentence(text + f". These are {plural(udr.models, 'model')}.", "finding")
+    return Sentence(text + ".", "finding")
 
 
 def _table(every: Sequence[Panel], columns: Sequence[Column], results: Results) -> Table:

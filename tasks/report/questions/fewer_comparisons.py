@@ -45,7 +45,7 @@ from tasks.report.questions import (
 from tasks.report.questions.quality import disentanglement
 from tasks.report.results import Column, Results
 from tasks.report.spearman import ENOUGH
-from tasks.words import MISSING, number, plural
+from tasks.words import MISSING, number, plural, with_deviation
 
 QUESTION = Question(
     "With fewer comparisons", section="quality", papers=(("duan-2020", "Table 2 and Figure 8"),)
@@ -85,9 +85,9 @@ def answer(results: Results) -> Answer:
     main = [c for c in collected if results.udr and c.ranking.name == results.udr.name]
     figures = figures_of_methods(main, drawn, results)
     if figures:
-        text = "By method: a line for each, drawn likewise."
-        if len(results.metrics) > MOST_DRAWN:
-            text += " Four metrics are drawn; the others are in the table."
+        text = "By method: a line for each, drawn in the same way."
+        if not {curve.metric for curve in main} <= {*drawn}:
+            text += " The other scores are only in the table."
         content += [Sentence(text), Figures(figures, method_legend(results.styles))]
     return Answer(tuple(content), tuple(_published(collected, results)))
 
@@ -98,8 +98,8 @@ def _finding(rows: Sequence[FewerRow]) -> Sentence:
     for row in rows:
         p, first = next((p, c) for p, c in zip(COMPARISONS, row.cells, strict=True) if c)
         parts.append(
-            Markup("{}: <b>{} ± {}</b> with {} comparisons, {} with all").format(
-                row.ranking, number(first[0], 2), number(first[1], 2), p, number(row.with_all, 2)
+            Markup("{}: <b>{}</b> with {} comparisons, {} with all").format(
+                row.ranking, with_deviation(*first), p, number(row.with_all, 2)
             )
         )
     return Sentence(Markup("; ").join(parts) + f". {_over(rows)}", "finding")

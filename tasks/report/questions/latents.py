@@ -25,7 +25,7 @@ from tasks.report.questions import (
     missing,
 )
 from tasks.report.results import Results
-from tasks.words import method_name, number, plural, strength_text
+from tasks.words import method_name, plural, strength_text, with_deviation
 
 QUESTION = Question(
     "Uninformative latents", section="ranking", papers=(("duan-2020", "appendix A.10"),)
@@ -43,8 +43,7 @@ class SwitchedOff:
 
     @property
     def text(self) -> str:
-        deviation = "" if self.deviation is None else f" ± {number(self.deviation, 2)}"
-        return number(self.mean, 2) + deviation
+        return with_deviation(self.mean, self.deviation)
 
 
 def answer(results: Results) -> Answer:
@@ -53,9 +52,8 @@ def answer(results: Results) -> Answer:
     if not off:
         return missing("No model has been compared yet, so its informative latents are not known.")
     why_not = why_not_quoted(study, results.models)
-    mean, deviation = SWITCHED_OFF
     paper = (
-        f"In {QUESTION.place}: {number(mean, 2)} ± {number(deviation, 2)} of 10 "
+        f"In {QUESTION.place}: {with_deviation(*SWITCHED_OFF)} of 10 "
         f"over all methods but {method_name(NEVER_OFF)}, which switches off no latent."
     )
     without = of_models(results.models[results.models["method"] != NEVER_OFF], study.latents)

@@ -36,7 +36,7 @@ def answer(results: Results) -> Answer:
     if udr is None:
         return missing("No model is known for any number of informative latents: there is no UDR.")
     content: list[Sentence | Table] = []
-    for (_, _), rows in groups(results.models, DATA_SET):
+    for _, rows in groups(results.models, DATA_SET):
         best = best_per_informative(rows.to_dict("records"), udr.id)
         if best:
             opened = len(content) <= 2 * MOST_OPEN
@@ -51,17 +51,19 @@ def answer(results: Results) -> Answer:
 
 
 def _finding(best: list[Best], udr: Column) -> Sentence:
-    highest = max(best, key=lambda number: (number.best[udr.id], number.informative))
-    text = Markup("<b>{}</b>: the highest UDR, {}, has {} with {}").format(
+    highest = max(best, key=lambda row: (row.best[udr.id], row.informative))
+    text = Markup("<b>{}</b>: {} has the highest UDR, {}, and {}").format(
         data_name(highest.best["data"]),
-        number(highest.best[udr.id], 2),
         model_link(highest.best),
+        number(highest.best[udr.id], 2),
         plural(highest.informative, "informative latent"),
     )
     most = best[-1]
     if most is not highest:
-        text += Markup("; of the models with most, {}, it is {} with {}").format(
-            most.informative, model_link(most.best), number(most.best[udr.id], 2)
+        text += Markup("; of the models with {} the best is {}, with a UDR of {}").format(
+            plural(most.informative, "informative latent"),
+            model_link(most.best),
+            number(most.best[udr.id], 2),
         )
     return Sentence(text + ".", "finding")
 

@@ -42,7 +42,7 @@ from tasks.report.questions import (
 )
 from tasks.report.results import Column, Results, signed_so_more_is_better
 from tasks.report.spearman import ENOUGH, correlation_matrix
-from tasks.words import MISSING, number
+from tasks.words import MISSING, with_deviation
 
 QUESTION = Question(
     "How good is the ranking without labels?",
@@ -276,11 +276,7 @@ def _cell(mean: Mean | None, with_published: bool) -> Cell:
         several = f"{mean.correlations:,} correlations, " if mean.correlations > 1 else ""
         below.append(f"{several}n = {mean.models:,}")
     if with_published and mean.published:
-        below.append(f"paper: {_with_deviation(*mean.published)}")
+        below.append(f"paper: {with_deviation(*mean.published)}")
     if mean.mean is None:
         return Cell(mean.reason, below=tuple(below), style="muted")
-    return Cell(_with_deviation(mean.mean, mean.deviation), mean.mean, tuple(below))
-
-
-def _with_deviation(mean: float, deviation: float | None) -> str:
-    return number(mean, 2) + ("" if deviation is None else f" ± {number(deviation, 2)}")
+    return Cell(with_deviation(mean.mean, mean.deviation), mean.mean, tuple(below))

@@ -98,14 +98,14 @@ def answer(results: Results) -> Answer:
 def subject_of(results: Results, udr: Column) -> Subject | None:
     """The paper's method and metric where they are, else the first that have enough models."""
     metrics = sorted(disentanglement(results.columns), key=lambda m: m.name != FIRST_METRIC)
-    found = [
+    subjects = [
         Subject(data, source, method, metric, both)
         for metric in metrics
         for (data, source, method), rows in groups(results.models, [*DATA_SET, "method"])
         if len(both := rows.dropna(subset=[udr.id, metric.id])) >= MODELS
     ]
-    best = [s for s in found if s.metric == found[0].metric and s.method == FIRST_CHOICE]
-    return next(iter([*best, *found]), None)
+    best = [s for s in subjects if s.metric == subjects[0].metric and s.method == FIRST_CHOICE]
+    return next(iter([*best, *subjects]), None)
 
 
 def six(models: pd.DataFrame, udr: Column, metric: Column) -> list[tuple[str, str]]:

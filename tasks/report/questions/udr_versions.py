@@ -31,7 +31,7 @@ from tasks.report.questions import (
 from tasks.report.questions.quality import disentanglement
 from tasks.report.results import Column, Results
 from tasks.report.spearman import correlation_matrix
-from tasks.words import data_name, number, plural
+from tasks.words import data_name, number, plural, with_deviation
 
 QUESTION = Question(
     "Which version of UDR?", section="quality", papers=(("duan-2020", "Tables 1 and 7, Figure 6"),)
@@ -80,8 +80,8 @@ def of_versions(
 
 
 def _findings(known: Sequence[VersionRows], versions: Sequence[Column]) -> list[Sentence]:
-    """The best version on average, and how often it beats the second; over the cases that all
-    versions have, so that no version has easier ones."""
+    """The best version on average, and how often it beats the second: only over the cases that
+    all versions have, as others may be easier."""
     rho = np.concatenate([rows.rho.T for rows in known])  # (data sets, methods, scores; versions)
     rho = rho[:, np.isfinite(rho).any(axis=0)]
     names = [v for v, there in zip(versions, _there(known), strict=True) if there]
@@ -92,15 +92,15 @@ def _findings(known: Sequence[VersionRows], versions: Sequence[Column]) -> list[
     best, second = np.argsort(-means, kind="stable")[:2]
     wins = float(np.mean(rho[:, best] > rho[:, second]))
     text = Markup(
-        "The highest mean rank correlation with the scores from labels has <b>{}</b>, {} over {}; "
-        "then {}, {}. "
-        "The first is ahead of the second in {} of the cases; versions differ by {} at most."
+        "<b>{}</b> has the highest mean rank correlation with the scores from labels, {} over {}; "
+        "the next is {}, with {}. The first is higher than the second in {} of the cases; the "
+        "means of the versions differ by {} at most."
     ).format(
         names[best].title,
-        _with_deviation(rho[:, best]),
+        _mean_text(rho[:, best]),
         plural(len(rho), "data set, method and score", "cases"),
         names[second].title,
-        _with_deviation(rho[:, second]),
+        _mean_text(rho[:, second]),
         f"{100 * wins:.0f}%",
         number(max(abs(a - b) for a, b in combinations(means.tolist(), 2)), 2),
     )
@@ -113,9 +113,9 @@ def _there(known: Sequence[VersionRows]) -> NDArray[np.bool_]:
     return there
 
 
-def _with_deviation(values: NDArray[np.float64]) -> str:
-    deviation = f" ± {number(float(np.std(values, ddof=1)), 2)}" if len(values) > 1 else ""
-    return number(float(np.mean(values)), 2) + deviation
+def _mean_text(values: NDArray[np.float64]) -> str:
+    deviation = float(np.std(values, ddof=1)) if len(values) > 1 else None
+    return with_deviation(float(np.mean(values)), deviation)
 
 
 def _table(
@@ -164,4 +164,4 @@ def _cells(values: NDArray[np.float64]) -> Iterator[Cell]:
 def _mean(values: NDArray[np.float64], below: tuple[str, ...] = ()) -> Cell:
     known = values[np.isfinite(values)]
     mean = float(np.mean(known)) if len(known) else float("nan")
-    return correlation_cell(mean, _with_deviation(known) if len(known) else "", below)
+    return correlation_cell(mean, _mean_text(known) if len(known) else "", below)

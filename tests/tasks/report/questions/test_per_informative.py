@@ -34,6 +34,8 @@ def test_planted_numbers(make_store: MakeStore) -> None:
     cells = [row.cells[3].text for row in table.rows]
     assert ["beta_vae-4-redrawn.html" in cells[0], "beta_vae-1-redrawn" in cells[1]] == [True] * 2
     text = planted.content[1].text  # type: ignore[union-attr]
-    assert f"{ids[4]}</code></a> with 1 informative latent; of the models with most, 7" in text
+    highest, most = text.split("; of the models with 7 informative latents the best is ")
+    assert f"{ids[4]}</code></a> has the highest UDR, 0.90, and 1 informative latent" in highest
+    assert f"{ids[3]}</code></a>, with a UDR of 0.40." in most
     models["informative"] = 0.0
     assert answer(replace(results, models=models)).is_missing

@@ -58,7 +58,7 @@ def test_the_table_has_every_version_and_their_means(make_store: MakeStore) -> N
     deviation = np.std([1, 1, rho], ddof=1)
     assert table.rows[4].cells[-1].text.endswith(f"± {deviation:.2f}")
     finding = answered.content[0]
-    assert isinstance(finding, Sentence) and "labels has <b>one</b>" in finding.text
+    assert isinstance(finding, Sentence) and finding.text.startswith("<b>one</b> has the highest")
     assert f"{means[2]:.2f} ± {deviation:.2f} over 3 cases" in finding.text
     alone = answer(replace(results, study=study, models=wide, columns=columns[:4]))
     assert not any(content.kind == "finding" for content in alone.content[:1])  # type: ignore[union-attr]
