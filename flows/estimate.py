@@ -22,7 +22,7 @@ from tasks.study.cost import (
     models_in_training,
     wall_seconds,
 )
-from tasks.study.measurements import keys, step_key
+from tasks.study.measurements import keys, network, step_key
 from tasks.study.model import TRAINED, Model
 from tasks.study.pair_parts import missing_pairs, pairs_in, wanted_parts
 from tasks.study.spec import Study
@@ -118,8 +118,9 @@ def estimate(
         pairs = pairs_in(wanted_parts(models, study.udr))
         left = missing_pairs(store, models, study.udr)
         costs.append(data_set_cost(study, of_data, data_set, measured, pairs, left, _pace_of(pace)))
+    measured_network = " ".join(map(str, network(study).values()))
     seconds_per_step = {
-        f"{method} {data_set.channels} {study.architecture} {study.latents}": measured[
+        f"{method} {data_set.channels} {measured_network}": measured[
             step_key(study, method, data_set)
         ]["step"]
         for method in sorted(study.methods)

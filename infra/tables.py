@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pyarrow as pa
 
 # Of models, and part of their ids. Raised when a change makes new numbers incomparable with old
@@ -16,12 +18,31 @@ def _column(name: str, kind: pa.DataType, about: str) -> pa.Field:
     return pa.field(name, kind, metadata={"about": about})
 
 
+NEW = "null in most rows of older versions"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What a study may sweep beside strength and seed: a field of a model and of Study, of which a
+    list is a sweep, and a key column of every table."""
+
+    unit: str  # of a number of it, as in "4 latents"
+    kind: pa.DataType
+    about: str
+
+
+AXES = {
+    "architecture": Axis("architecture", pa.string(), f"paper or library; {NEW}"),
+    "latents": Axis("latent", pa.int32(), f"number of latents; {NEW}"),
+}
+
 KEYS = (
     _column("model_id", pa.string(), "first 16 hex digits of the hash of all that is science"),
     _column("data", pa.string(), "data set"),
     _column("source", pa.string(), "official, redrawn, look-alike or user"),
     _column("method", pa.string(), "objective"),
     _column("strength", pa.float64(), "the one hyperparameter that the method sweeps"),
+    *(_column(name, axis.kind, axis.about) for name, axis in AXES.items()),
     _column("seed", pa.int32(), "seed of the model"),
     _column("protocol", pa.int32(), "raised when new numbers are not comparable with old ones"),
 )
@@ -40,7 +61,6 @@ TABLES: dict[str, tuple[str, tuple[pa.Field, ...]]] = {
             _column("kl", pa.float64(), "nats per image over the probe, summed over latents"),
             _column("elbo", pa.float64(), "minus reconstruction minus kl"),
             _column("kl_per_latent", pa.list_(pa.float32()), "nats per image over the probe"),
-            _column("architecture", pa.string(), "paper or library"),
             _column("training_steps", pa.int32(), "optimiser steps asked for"),
             _column(
                 "versions",

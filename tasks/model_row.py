@@ -25,7 +25,6 @@ def write_row(model: Model, store: Store, status: str, reason: str = "", **numbe
         "kl": None,
         "elbo": None,
         "kl_per_latent": [[]],
-        "architecture": model.architecture,
         "training_steps": model.recipe.steps,
         "versions": versions(),
         "memory_mb": None,

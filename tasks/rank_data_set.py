@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -10,17 +10,21 @@ from typing import Any
 
 from infra.errors import WrongInput
 from infra.store import Store
+from infra.tables import AXES
 from tasks.best import best_first
 from tasks.compare import codes_of, compare_here, kl_of_trained
 from tasks.rank import Scores, pair_scores, rankings
-from tasks.study.model import Model, cell_of
+from tasks.study.axes import sweep_of
+from tasks.study.model import Model
 from tasks.study.pair_parts import wanted_parts
 from tasks.study.scores import headlines, read_scores
 from tasks.study.spec import Udr
 from tasks.study.survey import CellState
 
 Rows = list[dict[str, Any]]
-NAMES = ["model_id", "method", "strength", "seed", "udr", "informative", "comparisons", "collapsed"]
+KEYS = ("model_id", "method", *AXES, "strength", "seed")
+SWEEP = ("method", *AXES)
+RANK = ("udr", "informative", "comparisons", "collapsed")
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ def rank_data_set(
     pool = udr.pools[0]
     if models:
         ranks = [table.to_pylist() for table in rankings(store, models, udr, newer)]
-        rows = _with_scores(store, ranks[0])
+        rows = _with_scores(store, models, ranks[0])
         compared = any(row["udr"] is not None for row in ranks[-1])
         of_strengths, pool = (ranks[-1], udr.pools[-1]) if compared else (rows, pool)
     ranking = DataSetRanking(
@@ -73,11 +77,11 @@ def rank_data_set(
     return ranking
 
 
-def _with_scores(store: Store, ranks: Rows) -> Rows:
+def _with_scores(store: Store, models: Sequence[Model], ranks: Rows) -> Rows:
     """Best first, with the headline of every metric."""
     cells: dict[str, set[str]] = {}
-    for row in ranks:
-        cells.setdefault(cell_of(row), set()).add(row["model_id"])
+    for model in models:
+        cells.setdefault(model.cell, set()).add(model.id)
     columns = ["model_id", "metric", "part", "factor", "value"]
     keys = store.keys_of("scores", cells)
     scores: dict[str, dict[str, float | None]] = {}
@@ -86,7 +90,7 @@ def _with_scores(store: Store, ranks: Rows) -> Rows:
     return [
         {
             "rank": place,
-            **{name: row[name] for name in NAMES},
+            **{name: row[name] for name in (*KEYS, *RANK)},
             "scores": scores.get(row["model_id"], {}),
         }
         for place, row in enumerate(best_first(ranks), 1)
@@ -94,18 +98,20 @@ def _with_scores(store: Store, ranks: Rows) -> Rows:
 
 
 def medians_of_strengths(rows: Rows) -> Rows:
-    """The median UDR of each strength, and whether it is its method's best."""
-    values: dict[str, dict[float, list[float]]] = {}
+    """The median UDR of each strength, and whether it is the best of its method at the same values
+    of all axes."""
+    values: dict[tuple[Any, ...], dict[float, list[float]]] = {}
     for row in rows:
         if row["udr"] is not None:
-            values.setdefault(row["method"], {}).setdefault(row["strength"], []).append(row["udr"])
+            sweep = tuple(row[name] for name in SWEEP)
+            values.setdefault(sweep, {}).setdefault(row["strength"], []).append(row["udr"])
     lines: Rows = []
-    for method, strengths in sorted(values.items()):
+    for sweep, strengths in sorted(values.items()):
         medians = {strength: median(udr) for strength, udr in strengths.items()}
         best = max(medians.values())
         lines += [
             {
-                "method": method,
+                **dict(zip(SWEEP, sweep, strict=True)),
                 "strength": strength,
                 "udr": value,
                 "models": len(strengths[strength]),
@@ -128,15 +134,18 @@ def _draw(
 
     def side(place: int) -> Side:
         model = models[place]
-        name = f"{model.method} {model.strength:g}, seed {model.seed} ({model.id[:6]})"
+        name = f"{model.sweep} {model.strength:g}, seed {model.seed} ({model.id[:6]})"
         informative = kl_of_trained(store, [model])[model.id] > udr.kl_threshold
         return name, codes_of(store, model), informative
 
+    def sweep(row: Mapping[str, Any]) -> str:
+        return sweep_of(row, models[0].axes)
+
     plotted = [
-        PlottedModel(row["model_id"], row["udr"], row["method"], row["strength"], row["collapsed"])
+        PlottedModel(row["model_id"], row["udr"], sweep(row), row["strength"], row["collapsed"])
         for row in ranking.models
     ]
-    marked = [(row["method"], row["strength"]) for row in ranking.strengths if row["best"]]
+    marked = [(sweep(row), row["strength"]) for row in ranking.strengths if row["best"]]
     best = BestStrengths(ranking.strengths_pool, marked)
     similarity = udr.similarities[0]
     title = f"{ranking.data}: UDR, {similarity}, pool {udr.pools[0]}"

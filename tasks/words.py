@@ -7,6 +7,7 @@ import math
 from data import DATA_SETS
 from metrics import METRICS, SIMILARITIES
 from models import METHODS
+from tasks.study.axes import method_of, value_text, values_of
 
 MISSING = "–"
 
@@ -37,11 +38,17 @@ def data_name(name: str) -> str:
     return DATA_SETS[name].title if name in DATA_SETS else name
 
 
-def method_name(name: str) -> str:
-    return METHODS[name].title if name in METHODS else name
+def method_name(sweep: str) -> str:
+    """Of a method, or of one at values of swept axes: `β-VAE, 4 latents`."""
+    method = method_of(sweep)
+    if method not in METHODS:
+        return sweep
+    values = [value_text(axis, value) for axis, value in values_of(sweep).items()]
+    return ", ".join([METHODS[method].title, *values])
 
 
-def symbol(method: str) -> str:
+def symbol(sweep: str) -> str:
+    method = method_of(sweep)
     return METHODS[method].symbol if method in METHODS else "strength"
 
 

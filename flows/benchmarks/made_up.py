@@ -68,8 +68,9 @@ def _fill_cell(
 ) -> None:
     """A part of each table for all models of a cell; the better a model, the fewer latents live."""
     description = data.describe(cell.data)
-    kl = draws.gamma(2.0, 1.6 - good[:, None], (len(good), study.latents))
-    kl *= np.arange(study.latents) < (study.latents - 6 * good)[:, None]
+    latents = cell.models[0].latents
+    kl = draws.gamma(2.0, 1.6 - good[:, None], (len(good), latents))
+    kl *= np.arange(latents) < (latents - 6 * good)[:, None]
     tables: dict[str, dict[str, Any]] = {
         "models": _models(study, kl, draws),
         "curves": _curves(study, kl.sum(axis=1), draws),
@@ -99,7 +100,6 @@ def _models(study: Study, kl: Numbers, draws: np.random.Generator) -> dict[str, 
         "kl": kl.sum(axis=1),
         "elbo": -loss - kl.sum(axis=1),
         "kl_per_latent": kl.tolist(),
-        "architecture": study.architecture,
         "training_steps": study.training.steps,
         "versions": versions(),
         "memory_mb": draws.normal(900, 40, models),

@@ -118,7 +118,8 @@ def _as_text(
         (
             "cells",
             f"{len(cells):,} = {plural(len(study.data), 'data set')} × {strengths} of "
-            f"{plural(len(study.methods), 'method')}",
+            f"{plural(len(study.methods), 'method')}"
+            + "".join(f" × {len(study.values_of(axis))} values of {axis}" for axis in study.axes),
         ),
         (
             "data",

@@ -106,16 +106,18 @@ def store_text(
         if len(rankings) > 1:
             blocks.append(f"{ranking.data}\n{'-' * len(ranking.data)}")
         if ranking.models:
-            blocks += [_best_table(ranking.models, top), _strengths_text(study.udr, ranking)]
+            best = _best_table(ranking.models, top, study.axes)
+            blocks += [best, _strengths_text(study, ranking)]
             if per_informative:
-                named = ["model_id", "method", "strength", "seed"]
+                named = ["model_id", "method", *study.axes, "strength", "seed"]
                 blocks.append(_per_informative_text(ranking.models, named))
         blocks.append(_summary(study.udr, ranking))
     return "\n\n".join(blocks)
 
 
-def _best_table(rows: Rows, top: int) -> str:
-    columns = ["rank", "model", "method", "strength", "seed", "udr", "informative", "comparisons"]
+def _best_table(rows: Rows, top: int, axes: Sequence[str]) -> str:
+    keys = ["rank", "model", "method", *axes, "strength", "seed"]
+    columns = [*keys, "udr", "informative", "comparisons"]
     metrics = list(
         dict.fromkeys(
             metric for row in rows for metric, value in row["scores"].items() if value is not None
@@ -127,6 +129,7 @@ def _best_table(rows: Rows, top: int) -> str:
             row["rank"],
             row["model_id"],
             row["method"],
+            *(row[axis] for axis in axes),
             f"{row['strength']:g}",
             row["seed"],
             number_text(row["udr"], digits=3),
@@ -161,16 +164,19 @@ def _per_informative_text(rows: Rows, named: Sequence[str]) -> str:
     return f"{heading}\n{table(['informative', 'models', *head, 'udr'], lines)}"
 
 
-def _strengths_text(udr: Udr, ranking: DataSetRanking) -> str:
+def _strengths_text(study: Study, ranking: DataSetRanking) -> str:
+    udr = study.udr
     rows, pool = ranking.strengths, ranking.strengths_pool
     several = any(row["models"] > 1 for row in rows)
+    best = f"<- best of the method{' for its ' * bool(study.axes) + ' and '.join(study.axes)}"
     lines = [
         [
             row["method"],
+            *(row[axis] for axis in study.axes),
             f"{row['strength']:g}",
             number_text(row["udr"], digits=3),
             row["models"],
-            "<- best of the method" if row["best"] and several else "",
+            best if row["best"] and several else "",
         ]
         for row in rows
     ]
@@ -183,7 +189,8 @@ def _strengths_text(udr: Udr, ranking: DataSetRanking) -> str:
         heading += "" if several else "\nOne model of each strength is no ground for a choice."
     elif pool != advised:
         heading += f"\nFor strengths, pool {advised} is advised (--pool {advised})."
-    return f"{heading}\n{table(['method', 'strength', 'median udr', 'models', ''], lines)}"
+    head = ["method", *study.axes, "strength", "median udr", "models", ""]
+    return f"{heading}\n{table(head, lines)}"
 
 
 def _summary(udr: Udr, ranking: DataSetRanking) -> str:

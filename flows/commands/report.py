@@ -9,6 +9,7 @@ from statistics import median
 from flows.commands.text import warn
 from infra.errors import WrongInput, one_of
 from infra.store import Store
+from infra.tables import AXES
 from tasks.study.damage import damage_text, damaged_parts
 from tasks.study.model import cell_of
 from tasks.study.scores import headlines, read_scores
@@ -87,7 +88,7 @@ def median_rows(
 
 def medians(study: Study, store: Store) -> tuple[list[str], dict[tuple[str, str], float]]:
     """The names of headlines and rankings, and by cell and name the median over seeds."""
-    columns = ["data", "method", "strength"]
+    columns = ["data", "method", *AXES, "strength"]
     wanted = [*columns, "metric", "part", "factor", "value"]
     scores = read_scores(store, wanted, where=headlines())
     ranks = store.read("ranks", [*columns, "similarity", "pool", "udr"])
@@ -97,7 +98,7 @@ def medians(study: Study, store: Store) -> tuple[list[str], dict[tuple[str, str]
     values: dict[tuple[str, str], list[float]] = {}
     for row, name, value in named:
         if value is not None:
-            values.setdefault((cell_of(row), name), []).append(value)
+            values.setdefault((cell_of(row, study.axes), name), []).append(value)
     udr = study.udr
     rankings = [_ranking(study, name, pool) for name in udr.similarities for pool in udr.pools]
     names = [*study.metrics.names, *rankings]

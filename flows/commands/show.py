@@ -12,7 +12,7 @@ from infra.store import Store, merged_key
 from metrics import is_headline
 from tasks.study.model import cell_of
 from tasks.study.scores import up_to_date
-from tasks.study.stored import STUDY_FILE
+from tasks.study.stored import STUDY_FILE, stored_study
 
 STUDIES = "studies"  # where stores lie unless --store says otherwise
 NAMED = 4  # models that begin as the user typed
@@ -59,8 +59,12 @@ def _places() -> Iterator[str]:
         yield str(file.parent)
 
 
+def _cell(store: Store, row: dict[str, Any]) -> str:
+    return cell_of(row, stored_study(store).axes)
+
+
 def _rows(store: Store, row: dict[str, Any], table: str, *keys: str) -> list[dict[str, Any]]:
-    cell = cell_of(row)
+    cell = _cell(store, row)
     wanted = [row["model_id"], merged_key(cell), *keys]
     rows = store.read(table, keys=wanted)
     if table == "scores":
@@ -71,7 +75,7 @@ def _rows(store: Store, row: dict[str, Any], table: str, *keys: str) -> list[dic
 def _facts(store: Store, row: dict[str, Any]) -> dict[str, Any]:
     """The model's row, its headline scores and its rankings."""
     group = f"{row['data']}-{row['method']}"
-    cell = cell_of(row)
+    cell = _cell(store, row)
     pace = row["steps"] / row["seconds"] if row["seconds"] else None
     return {
         "store": str(store),

@@ -100,8 +100,10 @@ def _reasons(
     if len(look_alikes):
         names = ", ".join(data_name(name) for name in look_alikes.unique())
         yield "look-alike data", f"the pictures of {names} are look-alikes"
-    if study.architecture != "paper" or study.latents != PAPERS_LATENTS:
-        text = f"architecture “{study.architecture}” with {plural(study.latents, 'latent')}"
+    architectures, latents = study.values_of("architecture"), study.values_of("latents")
+    if architectures != ("paper",) or latents != (PAPERS_LATENTS,):
+        kinds, counts = (" or ".join(map(str, values)) for values in (architectures, latents))
+        text = f"architecture “{kinds}” with {counts} latents"
         yield "other architecture", f"{text}, the papers “paper” with {PAPERS_LATENTS}"
     steps = study.training.steps
     if steps < PAPERS_STEPS:

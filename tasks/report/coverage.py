@@ -164,7 +164,7 @@ def drawn_models(figure: Figure) -> pd.Series[str]:
 def _waiting(results: Results) -> pd.DataFrame:
     """The models of the study that have not ended, with the source that its data set has."""
     study, ended = results.study, results.frames.models
-    swept = [(name, float(one)) for name, strengths in study.methods.items() for one in strengths]
+    swept = [(name, float(one)) for name, strengths in study.sweeps.items() for one in strengths]
     names = [choice.name for choice in study.data]
     rows = [(name, *cell, seed) for name, cell, seed in product(names, swept, study.seed_list)]
     grid = pd.DataFrame(rows, columns=GRID)

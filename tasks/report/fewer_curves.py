@@ -11,11 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from tasks.report.frames import DATA_SET, groups
+from tasks.report.frames import CELL, DATA_SET, groups
 from tasks.report.resampling import Scores, fewer, medians, packed, pair_matrix
 from tasks.report.results import Column, Results, signed_so_more_is_better
 from tasks.report.spearman import rank_correlations
 from tasks.streams import stream
+from tasks.study.axes import method_of
+from tasks.study.model import cell_of
 
 DRAWS = 20
 COMPARISONS = tuple(range(5, 50, 5))
@@ -88,8 +90,13 @@ def _compared(
     """
     targets = of_data.index.get_indexer(rows.index)
     allowed = np.tile((members & ~of_data["collapsed"]).to_numpy(dtype=bool), (len(rows), 1))
-    for column in {"cell": ("method", "strength"), "method": ("method",)}.get(pool, ()):
-        allowed &= rows[column].to_numpy()[:, None] == of_data[column].to_numpy()[None]
+    names = {"cell": cell_of, "method": lambda row: method_of(row["method"])}
+    if pool in names:  # the pool "method" has all values of swept axes
+        of_rows, of_all = (
+            np.array([names[pool](row) for row in frame[CELL].to_dict("records")])
+            for frame in (rows, of_data)
+        )
+        allowed &= of_rows[:, None] == of_all[None]
     allowed[np.arange(len(rows)), targets] = False
     some = allowed.any(axis=0)
     return packed(np.where(allowed[:, some], pairs[np.ix_(some, targets)].T, np.nan))

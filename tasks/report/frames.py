@@ -16,7 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from infra.store import Store
+from infra.tables import AXES
 from metrics import HEADLINE
+from tasks.study.axes import sweep_of
 from tasks.study.scores import outdated_metrics, read_scores
 from tasks.study.spec import Study
 
@@ -26,6 +28,7 @@ MODEL_COLUMNS = [
     "source",
     "method",
     "strength",
+    *AXES,
     "seed",
     "protocol",
     "status",
@@ -36,7 +39,6 @@ MODEL_COLUMNS = [
     "reconstruction",
     "kl",
     "elbo",
-    "architecture",
     "versions",
     "memory_mb",
     "tries",
@@ -82,7 +84,7 @@ class Frames:
 def read_frames(store: Store, study: Study) -> Frames:
     every_model = _pandas(store.read("models", MODEL_COLUMNS))
     newest = every_model["protocol"].max() if len(every_model) else None
-    models = in_order(every_model[every_model["protocol"] == newest], study)
+    models = _with_sweeps(in_order(every_model[every_model["protocol"] == newest], study), study)
     trained = pa.array(models.loc[models["status"] == "trained", "model_id"], pa.string())
     every_part = _parts(store, trained)
     headlines = _pandas(every_part.filter(pc.equal(every_part["part"], HEADLINE)))
@@ -99,13 +101,27 @@ def read_frames(store: Store, study: Study) -> Frames:
 
 
 def in_order(models: pd.DataFrame, study: Study) -> pd.DataFrame:
-    """Sort by data set and method as the study names them, then by strength and seed."""
+    """Sort by data set and method as the study names them, then by axes, strength and seed."""
     keys = models.assign(
         _data=_place(models["data"], [choice.name for choice in study.data]),
         _method=_place(models["method"], list(study.methods)),
     )
-    keys = keys.sort_values(["_data", *DATA_SET, "_method", "method", "strength", "seed"])
+    keys = keys.sort_values(["_data", *DATA_SET, "_method", "method", *AXES, "strength", "seed"])
     return keys.drop(columns=["_data", "_method"]).reset_index(drop=True)
+
+
+def _with_sweeps(models: pd.DataFrame, study: Study) -> pd.DataFrame:
+    """In the column `method` the method with the values of the axes that the study sweeps, so that
+    all that is grouped by method has models that differ in strength and seed only."""
+    for axis in AXES:
+        if axis not in study.axes:  # rows of older versions do not have it
+            models = models.assign(**{axis: study.values_of(axis)[0]})
+    if not study.axes:
+        return models
+    rows = models[["method", *study.axes]].to_dict("records")
+    return models.assign(
+        method=pd.Series([sweep_of(row, study.axes) for row in rows], dtype=STRINGS)
+    )
 
 
 def parts(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from infra.tables import AXES
 from tasks.report.frames import DATA_SET, Frames
 from tasks.report.provenance import made_with_of, packages_text
 from tasks.study.spec import Study
@@ -47,7 +48,7 @@ def header(study: Study, frames: Frames) -> Header:
 
 def planned(study: Study, models: pd.DataFrame) -> int:
     """The models of the study's grid; an older grid may have left more in the tables."""
-    strengths = sum(len(swept) for swept in study.methods.values())
+    strengths = sum(len(swept) for swept in study.sweeps.values())
     return max(len(study.data) * strengths * len(study.seed_list), len(models))
 
 
@@ -67,8 +68,7 @@ def _facts(study: Study, models: pd.DataFrame) -> list[tuple[str, str]]:
         ("Steps", f"{training.steps:,}, batches of {training.batch_size}"),
         ("Learning rate", f"{training.learning_rate:g}"),
         ("Seeds", _seeds(study.seed_list)),
-        ("Architecture", study.architecture),
-        ("Latents", str(study.latents)),
+        *((name.capitalize(), ", ".join(map(str, study.values_of(name)))) for name in AXES),
         ("Probe", plural(study.probe, "image")),
         ("Protocol", ", ".join(str(p) for p in sorted(models["protocol"].unique()))),
         ("Trained on", ", ".join(sorted(d for d in models["device"].dropna().unique() if d))),

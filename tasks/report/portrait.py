@@ -26,7 +26,7 @@ def portrait(
 ) -> Portrait:
     """`pictures` by kind; they are read from the store if they are not given."""
     collapsed = ", collapsed: no informative latent" if model["collapsed"] else ""
-    latents = f"{model['informative']:.0f} of {results.study.latents}"
+    latents = f"{model['informative']:.0f} of {model['latents']}"
     facts = (
         ("", method_label(model["method"], results.styles, model["strength"])),
         ("seed", str(model["seed"])),

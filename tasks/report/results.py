@@ -83,7 +83,7 @@ class Results:
     @cached_property
     def styles(self) -> dict[str, Style]:
         """How each method is drawn, in the order of the study."""
-        return styles_of([*self.study.methods, *self.frames.models["method"].unique()])
+        return styles_of([*self.study.sweeps, *self.frames.models["method"].unique()])
 
     def of_data(self, data: str, source: str) -> Results:
         """The same of one data set: its models, and scores of which any has a value."""

@@ -16,17 +16,17 @@ Measured = dict[str, dict[str, float]]  # by key
 
 
 def step_key(study: Study, method: str, data_set: Description) -> str:
-    return _key(STEP, method=method, channels=data_set.channels, **_network(study))
+    return _key(STEP, method=method, channels=data_set.channels, **network(study))
 
 
 def model_key(study: Study, data_set: Description) -> str:
     sizes, settings = list(data_set.factor_sizes), few_points(study.metrics).science()
-    return _key(MODEL, channels=data_set.channels, sizes=sizes, metrics=settings, **_network(study))
+    return _key(MODEL, channels=data_set.channels, sizes=sizes, metrics=settings, **network(study))
 
 
 def pairs_key(study: Study) -> str:
     similarities, rows = list(study.udr.similarities), min(study.probe, ROWS)
-    return _key(PAIRS, latents=study.latents, rows=rows, similarities=similarities)
+    return _key(PAIRS, latents=network(study)["latents"], rows=rows, similarities=similarities)
 
 
 def few_points(metrics: Metrics) -> Metrics:
@@ -50,8 +50,12 @@ def keys(study: Study, data_sets: dict[str, Description]) -> list[str]:
     return [*sorted(steps), *sorted(models), pairs_key(study)]
 
 
-def _network(study: Study) -> dict[str, Any]:
-    return {"architecture": study.architecture, "latents": study.latents}
+def network(study: Study) -> dict[str, Any]:
+    """What is measured where the study sweeps: the most latents, and the first architecture."""
+    return {
+        "architecture": study.values_of("architecture")[0],
+        "latents": max(study.values_of("latents")),
+    }
 
 
 def _key(kind: str, **facts: Any) -> str:

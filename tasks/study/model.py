@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from infra.tables import PROTOCOL
+from infra.tables import AXES, PROTOCOL
 from models.recipe import Recipe
+from tasks.study.axes import sweep_name, sweep_of
 
 # How a model ends: a row of `models` has one of these.
 TRAINED, DIVERGED, FAILED = STATUSES = ("trained", "diverged", "failed")
@@ -20,14 +21,15 @@ CAN_RETRY = (FAILED, DIVERGED)
 NETWORK_FIELDS = ("data", "source", "method", "strength", "seed", "architecture", "latents")
 
 
-def cell_name(data: str, method: str, strength: float) -> str:
+def cell_name(data: str, sweep: str, strength: float) -> str:
     """The name of a cell: all but the seed. Distinct strengths have distinct names."""
-    return f"{data}-{method}-{float(strength)!r}".removesuffix(".0")
+    return f"{data}-{sweep}-{float(strength)!r}".removesuffix(".0")
 
 
-def cell_of(row: Mapping[Any, Any]) -> str:
-    """The name of the cell of a table's row."""
-    return cell_name(row["data"], row["method"], row["strength"])
+def cell_of(row: Mapping[Any, Any], axes: Iterable[str] = ()) -> str:
+    """The name of the cell of a table's row, in a study that sweeps these axes. Rows of the report
+    already have their values in the column `method`."""
+    return cell_name(row["data"], sweep_of(row, axes), row["strength"])
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class Model:
     recipe: Recipe
     protocol: int = PROTOCOL
     content: str = ""  # a hash of the pictures, where name and source do not determine them
+    axes: tuple[str, ...] = ()  # what its study sweeps: in names, and not part of the identity
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -66,7 +69,17 @@ class Model:
 
     @property
     def cell(self) -> str:
-        return cell_name(self.data, self.method, self.strength)
+        return cell_name(self.data, self.sweep, self.strength)
+
+    @property
+    def sweep(self) -> str:
+        """The method with the values of the axes that the study sweeps."""
+        return sweep_name(self.method, self.swept)
+
+    @property
+    def swept(self) -> dict[str, Any]:
+        """The values of the axes that the study sweeps."""
+        return {axis: getattr(self, axis) for axis in self.axes}
 
     @property
     def keys(self) -> dict[str, Any]:
@@ -77,6 +90,7 @@ class Model:
             "source": self.source,
             "method": self.method,
             "strength": self.strength,
+            **{axis: getattr(self, axis) for axis in AXES},
             "seed": self.seed,
             "protocol": self.protocol,
         }
@@ -98,5 +112,5 @@ class Cell:
 
     @property
     def group(self) -> str:
-        """The data set and method whose models are compared over all strengths."""
+        """The data set and method whose models are compared over all strengths and axes."""
         return f"{self.models[0].data}-{self.models[0].method}"

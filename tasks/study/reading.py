@@ -84,7 +84,9 @@ def _as_wrong_input(error: ValidationError) -> WrongInput:
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, WrongInput):
         return cause
-    place = [str(part) for part in first["loc"] if part not in ("int", "tuple[int, ...]")]
+    # of a value or a list, the names of the two kinds are part of the place
+    kinds = [part for part in first["loc"] if "[" in str(part) or part == "int"]
+    place = [str(part) for part in first["loc"] if part not in kinds]
     field, value = ".".join(place), first["input"]
     if first["type"] == "extra_forbidden":
         section: Any = DataChoice if place[0] == "data" else Study

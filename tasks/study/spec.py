@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
+from math import prod
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -17,15 +19,18 @@ import metrics
 import models
 from data.base.protocol import Source
 from infra.errors import WrongInput, one_of
+from infra.tables import AXES
 from metrics.base.inputs import INTERVENED
 from metrics.base.trees import Kind
 from metrics.evaluate import needs
 from models.recipe import Recipe
+from tasks.study.axes import sweep_name
 from tasks.study.data_choice import DataChoice, check_choices, with_name
 from tasks.study.model import Cell, Model
 from tasks.study.settings import Settings, distinct, file_name
 
 Positive = Annotated[int, Field(ge=1, strict=True)]
+MOST_LATENTS = 4096
 MOST_MODELS = 200_000  # so that plan answers within seconds
 Rate = Annotated[float, Field(gt=0)]
 Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -137,6 +142,9 @@ def with_metrics_section(raw: Any) -> Any:
     return raw
 
 
+Architecture = Literal["paper", "library"]
+
+
 class Study(Settings):
     """One study: a grid of models and what is done with each."""
 
@@ -146,8 +154,9 @@ class Study(Settings):
     sources: tuple[Source, ...] = ("redrawn", "official")
     methods: dict[str, tuple[Strength, ...]]
     seeds: int | tuple[int, ...] = 50
-    architecture: Literal["paper", "library"] = "paper"
-    latents: Annotated[int, Field(ge=1, le=4096, strict=True)] = 10
+    # A list of an axis sweeps it (infra.tables.AXES).
+    architecture: Architecture | tuple[Architecture, ...] = "paper"
+    latents: int | tuple[int, ...] = 10
     probe: Annotated[int, Field(ge=10, strict=True)] = 10_000
     training: Training = Training()
     metrics: Metrics = Metrics()
@@ -188,11 +197,27 @@ class Study(Settings):
             raise WrongInput("methods", "{}", "at least one of " + ", ".join(models.METHODS))
         return grid
 
+    @field_validator("latents", mode="before")
+    @classmethod
+    def _latents_are_numbers(cls, latents: Any) -> Any:
+        for value in latents if isinstance(latents, list | tuple) else [latents]:
+            if type(value) is not int or not 1 <= value <= MOST_LATENTS:
+                accepted = f"a whole number from 1 to {MOST_LATENTS}, or a list of them to sweep"
+                raise WrongInput("latents", "nothing" if value is None else value, accepted)
+        return latents
+
+    @field_validator(*AXES)
+    @classmethod
+    def _values_once(cls, values: Any, info: ValidationInfo) -> Any:
+        name = str(info.field_name)
+        return distinct(name, values) if isinstance(values, tuple) else values
+
     @model_validator(mode="after")
     def _models_count(self) -> Study:
         strengths = sum(map(len, self.methods.values()))
         seeds = self.seeds if isinstance(self.seeds, int) else len(self.seeds)
-        if (count := len(self.data) * strengths * seeds) > MOST_MODELS:
+        axes = prod(len(self.values_of(axis)) for axis in AXES)
+        if (count := len(self.data) * strengths * axes * seeds) > MOST_MODELS:
             raise WrongInput("seeds", self.seeds, f"at most {MOST_MODELS:,} models, not {count:,}")
         return self
 
@@ -219,9 +244,33 @@ class Study(Settings):
     def seed_list(self) -> tuple[int, ...]:
         return tuple(range(self.seeds)) if isinstance(self.seeds, int) else self.seeds
 
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """What is swept beside strength and seed: what the spec gives as a list."""
+        return tuple(axis for axis in AXES if isinstance(getattr(self, axis), tuple))
+
+    def values_of(self, axis: str) -> tuple[Any, ...]:
+        """All values of an axis, also of one that is not swept."""
+        value = getattr(self, axis)
+        return value if isinstance(value, tuple) else (value,)
+
+    @property
+    def sweeps(self) -> dict[str, tuple[float, ...]]:
+        """The strengths of each method at each value of the swept axes, by the sweep's name."""
+        return {
+            sweep_name(method, {axis: point[axis] for axis in self.axes}): strengths
+            for method, strengths in self.methods.items()
+            for point in self._points()
+        }
+
+    def _points(self) -> list[dict[str, Any]]:
+        """Each combination of values of all axes."""
+        values = product(*(self.values_of(axis) for axis in AXES))
+        return [dict(zip(AXES, of_point, strict=True)) for of_point in values]
+
     def cells(self) -> list[Cell]:
         """The grid, in the order in which the spec names it."""
-        recipe = self.training.recipe
+        recipe, axes, points = self.training.recipe, self.axes, self._points()
         return [
             Cell(
                 tuple(
@@ -231,10 +280,10 @@ class Study(Settings):
                         method=method,
                         strength=strength,
                         seed=seed,
-                        architecture=self.architecture,
-                        latents=self.latents,
                         recipe=recipe,
                         content=choice.content,
+                        axes=axes,
+                        **point,
                     )
                     for seed in self.seed_list
                 )
@@ -244,6 +293,7 @@ class Study(Settings):
                 choice.source or ("user" if choice.own else data.sources(choice.name)[0])
             ]
             for method, strengths in self.methods.items()
+            for point in points
             for strength in strengths
         ]
 
@@ -257,10 +307,12 @@ class Study(Settings):
         A grid may grow and comparisons may change; models that are trained must stay part of it.
         """
         accepted = "the spec that made the store or one that adds to it; or another --store"
+        swept_before = set(self.axes) & set(older.axes)
         older_choices = {choice.name: choice for choice in older.data}
         fixed: dict[str, tuple[Any, Any]] = {
             name: (getattr(self, name), getattr(older, name))
-            for name in ("architecture", "latents", "probe")
+            for name in (*AXES, "probe")
+            if name not in swept_before
         }
         for choice in self.data:
             for name in ("source", "content"):
@@ -281,6 +333,7 @@ class Study(Settings):
             ("seeds", self.seed_list, older.seed_list),
             ("metrics.names", self.metrics.names, older.metrics.names),
         ]
+        grids += [(axis, self.values_of(axis), older.values_of(axis)) for axis in swept_before]
         for method in self.methods.keys() & older.methods.keys():
             grids.append((f"methods.{method}", self.methods[method], older.methods[method]))
         for field, values, older_values in grids:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from infra.store import Store
+from infra.tables import AXES
 from tasks.study.model import STATUSES, TRAINED, Cell, Model
 from tasks.study.scores import is_outdated
 from tasks.study.spec import Study
@@ -65,6 +66,7 @@ class CellState:
             "source": first.source,
             "method": first.method,
             "strength": first.strength,
+            **{axis: getattr(first, axis) for axis in AXES},
             "models": len(self.cell.models),
             **{status: self.count(status) for status in STATUSES},
             "left": len(self.unfinished),

@@ -78,10 +78,10 @@ def factor_values(results: Results) -> pd.DataFrame:
     rows = of_factors(results.store, results.models, wanted)
     places = {measure: place for place, measure in enumerate(wanted)}
     rows["measure"] = [places[key] for key in zip(rows["metric"], rows["part"], strict=True)]
+    rows = results.models[["model_id", "latents", *CELL]].merge(rows, on="model_id")
     spread = rows["measure"] >= len(FOUND)
-    latents = results.study.latents ** (1 - rows["value"])
-    rows["value"] = rows["value"].where(~spread, latents)
-    return results.models[["model_id", *CELL]].merge(rows, on="model_id")
+    rows["value"] = rows["value"].where(~spread, rows["latents"] ** (1 - rows["value"]))
+    return rows.drop(columns="latents")
 
 
 def medians(rows: pd.DataFrame) -> pd.DataFrame:

@@ -48,7 +48,7 @@ class SwitchedOff:
 
 def answer(results: Results) -> Answer:
     study = results.study
-    off = switched_off(results.models, study.latents)
+    off = switched_off(results.models)
     if not off:
         return missing("No model has been compared yet, so its informative latents are not known.")
     why_not = why_not_quoted(study, results.models)
@@ -56,12 +56,12 @@ def answer(results: Results) -> Answer:
         f"In {QUESTION.place}: {with_deviation(*SWITCHED_OFF)} of 10 "
         f"over all methods but {method_name(NEVER_OFF)}, which switches off no latent."
     )
-    without = of_models(results.models[results.models["method"] != NEVER_OFF], study.latents)
+    without = of_models(results.models[results.models["method"] != NEVER_OFF])
     text = Markup(
         "Latents with a KL of at most {} nats, of {} per model: on average <b>{}</b> over {}{}. {}"
     ).format(
         strength_text(study.udr.kl_threshold),
-        study.latents,
+        " or ".join(map(str, study.values_of("latents"))),
         off[0].text,
         plural(off[0].models, "model"),
         _without(without) if without and without.models < off[0].models else "",
@@ -78,7 +78,7 @@ def _published(results: Results) -> Published:
     methods = tuple(name for name in METHODS if name != NEVER_OFF)
     population = Population(TABLE_7_DATA, methods)
     models, n = members(results.models, population), population.models
-    ours = of_models(models, results.study.latents)
+    ours = of_models(models)
     row = Published(
         what=f"Uninformative latents per model, all methods but {method_name(NEVER_OFF)}",
         ours=ours.mean if ours else None,
@@ -100,17 +100,17 @@ def _without(off: SwitchedOff) -> Markup:
     )
 
 
-def switched_off(models: pd.DataFrame, latents: int) -> list[SwitchedOff]:
+def switched_off(models: pd.DataFrame) -> list[SwitchedOff]:
     """Over all ranked models, then per method where there are several."""
-    by_method = [of_models(part, latents, method) for (method,), part in groups(models, ["method"])]
+    by_method = [of_models(part, method) for (method,), part in groups(models, ["method"])]
     rows = [row for row in by_method if row]
-    every = of_models(models, latents)
+    every = of_models(models)
     return [every, *rows] if every and len(rows) > 1 else rows
 
 
-def of_models(models: pd.DataFrame, latents: int, method: str = "") -> SwitchedOff | None:
+def of_models(models: pd.DataFrame, method: str = "") -> SwitchedOff | None:
     """Over the ranked ones of these models; None without any."""
-    off = (latents - models["informative"]).dropna()
+    off = (models["latents"] - models["informative"]).dropna()
     if off.empty:
         return None
     deviation = float(off.std()) if len(off) > 1 else None

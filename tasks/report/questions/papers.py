@@ -37,7 +37,7 @@ def answer(results: Results) -> Answer:
         f"The papers train {METHODS} methods at {STRENGTHS} strengths with {SEEDS} seeds for "
         f"{PAPERS_STEPS:,} steps. This study: {plural(len(study.methods), 'method')}, "
         f"{plural(len(study.seed_list), 'seed')}, {plural(study.training.steps, 'step')}, "
-        f"architecture “{study.architecture}”."
+        f"architecture “{' or '.join(study.values_of('architecture'))}”."
     )
     return Answer((Sentence(text), Sentence(ABOUT, "note")), tuple(_rows(results)))
 

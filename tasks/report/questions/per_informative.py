@@ -94,7 +94,7 @@ def _row(of_number: Best, udr: Column, results: Results) -> Row:
     cell = Markup('<a href="../cells/{}.html">{}, {}</a>').format(cell_page(best), method, strength)
     return Row(
         (
-            Cell(f"{of_number.informative} of {results.study.latents}", of_number.informative),
+            Cell(f"{of_number.informative} of {best['latents']}", of_number.informative),
             Cell(f"{of_number.models:,}", of_number.models),
             Cell(model_link(best), best["model_id"]),
             Cell(cell, best["method"], style="who"),

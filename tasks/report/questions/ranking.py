@@ -38,6 +38,7 @@ class RankedModel:
     model_id: str
     method: str
     strength: float
+    latents: int
     seed: int
     informative: int | None
     collapsed: bool
@@ -86,6 +87,7 @@ def rankings(models: pd.DataFrame, columns: Sequence[Column], udr: Column) -> li
                 model_id=str(row["model_id"]),
                 method=str(row["method"]),
                 strength=float(row["strength"]),
+                latents=int(row["latents"]),
                 seed=int(row["seed"]),
                 informative=None if pd.isna(row["informative"]) else int(row["informative"]),
                 collapsed=bool(row["collapsed"]),
@@ -145,7 +147,7 @@ def _rows(ranking: Ranking, results: Results) -> Iterator[Row]:
         before = model.place
         latents = MISSING
         if model.informative is not None:
-            latents = f"{model.informative} of {results.study.latents}"
+            latents = f"{model.informative} of {model.latents}"
         latents += ", collapsed" if model.collapsed else ""
         strength = f"{symbol(model.method)} = {strength_text(model.strength)}"
         udr, *scores = model.scores

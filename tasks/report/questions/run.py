@@ -28,7 +28,7 @@ def answer(results: Results) -> Answer:
 def _row(method: str, results: Results, columns: tuple[DataSet, ...]) -> Row:
     study, models = results.study, results.frames.models
     of_method = models[models["method"] == method]
-    swept = study.methods.get(method, ())
+    swept = study.sweeps.get(method, ())
     strengths = sorted({float(strength) for strength in of_method["strength"]} | set(swept))
     cells = []
     for data_set in columns:

@@ -176,8 +176,9 @@ def _mean(pairs: pd.DataFrame, ids: pd.Series[str]) -> float | None:
     return float(values.mean()) if len(values) else None
 
 
-def switched_off(choice: Choice, latents: int) -> list[int]:
-    return [round(latents - informative) for informative in choice.drawn["informative"]]
+def switched_off(choice: Choice) -> list[int]:
+    off = choice.drawn["latents"] - choice.drawn["informative"]
+    return [round(count) for count in off]
 
 
 def _table(collected: Sequence[Choice], results: Results) -> Table:
@@ -190,7 +191,7 @@ def _table(collected: Sequence[Choice], results: Results) -> Table:
     )
     rows = []
     for choice in collected:
-        off = switched_off(choice, results.study.latents)
+        off = switched_off(choice)
         cells = (
             Cell(data_label(choice.data, choice.source)),
             Cell(method_label(choice.method, results.styles)),
@@ -235,19 +236,19 @@ def _group(choice: Choice, results: Results, udr: Column) -> PortraitGroup:
             )
             for model in models
         ),
-        about=_words(choice, results.study.latents),
+        about=_words(choice),
         columns=DRAWN,
     )
 
 
-def _words(choice: Choice, latents: int) -> str:
+def _words(choice: Choice) -> str:
     if choice.count <= len(choice.drawn):
         text = "The only model" if choice.count == 1 else f"All {choice.count} models"
         text += " of this band."
     else:
         text = f"{len(choice.drawn)} of {plural(choice.count, 'model')} of this band."
-    off = ", ".join(map(str, switched_off(choice, latents)))
-    text += f" Latents switched off, of {latents}: {off}."
+    off = ", ".join(map(str, switched_off(choice)))
+    text += f" Latents switched off, of {choice.drawn['latents'].iloc[0]}: {off}."
     if choice.alike is not None:
         return text + f" Mean pairwise UDR: {number(choice.alike)}."
     return text + (" They were not compared with each other." if len(choice.drawn) > 1 else "")
