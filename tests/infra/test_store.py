@@ -39,6 +39,8 @@ def keys(model_id: str = "a") -> dict[str, object]:
         "source": "redrawn",
         "method": "beta_vae",
         "strength": 4.0,
+        "architecture": "paper",
+        "latents": 10,
         "seed": 0,
         "protocol": 1,
     }
@@ -364,7 +366,8 @@ import sys
 import numpy as np
 from infra.store import Store
 store, value = Store(sys.argv[1]), 0
-keys = dict(model_id="a", data="d", source="s", method="m", strength=1.0, seed=0, protocol=1)
+keys = dict(model_id="a", data="d", source="s", method="m", strength=1.0, seed=0, protocol=1,
+            architecture="paper", latents=10)
 while True:
     value += 1
     rows = 20_000

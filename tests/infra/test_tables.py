@@ -3,7 +3,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from infra.tables import KEYS, PROTOCOL, TABLES, page, schema
+from infra.tables import AXES, KEYS, PROTOCOL, TABLES, page, schema
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,7 +25,9 @@ def test_every_column_says_what_it_is(table):
 def test_keys_come_first_and_names_are_distinct(table):
     names = schema(table).names
     assert names[: len(KEYS)] == [
-        *("model_id", "data", "source", "method", "strength", "seed", "protocol")
+        *("model_id", "data", "source", "method", "strength"),
+        *AXES,
+        *("seed", "protocol"),
     ]
     assert len(set(names)) == len(names)
 

@@ -104,12 +104,44 @@ def peers_of(model: Model, pool: str, models=MODELS) -> list[Model]:
 
 def by_hand(regressor: Model, target: Model) -> tuple[float, float]:
     """Both formulas from a lasso of scikit-learn over the informative latents."""
-    x, y = (codes_of(model)[:, :2].astype(float) for model in (regressor, target))
+    return of_codes(*(codes_of(model)[:, :2] for model in (regressor, target)))
+
+
+def of_codes(regressor: np.ndarray, target: np.ndarray) -> tuple[float, float]:
+    x, y = (codes.astype(float) for codes in (regressor, target))
     x, y = ((v - v.mean(0)) / v.std(0) for v in (x, y))
     matrix = np.array([np.abs(Lasso(alpha=0.1, tol=1e-10).fit(x, t).coef_) for t in y.T]).T
     rows = [max(row) ** 2 / sum(row) if sum(row) else 0.0 for row in matrix]
     columns = [max(column) ** 2 / sum(column) if sum(column) else 0.0 for column in matrix.T]
-    return (sum(rows) / 2 + sum(columns) / 2) / 2, (sum(rows) + sum(columns)) / 4
+    udr = (sum(rows) / len(rows) + sum(columns) / len(columns)) / 2
+    return udr, (sum(rows) + sum(columns)) / (len(rows) + len(columns))
+
+
+def test_models_of_other_numbers_of_latents_are_compared_as_they_are(tmp_path):
+    """Each informative latent of one predicts, or is predicted by, those of the other."""
+    store, axes = Store(tmp_path / "store"), ("latents",)
+    narrow = [replace(FIRST, seed=seed, axes=axes) for seed in (0, 1)]
+    wide = [replace(FIRST, seed=seed, latents=5, axes=axes) for seed in (0, 1)]
+    codes = {}
+    for place, model in enumerate([*narrow, *wide]):
+        own = np.random.default_rng(place).normal(size=(LATENTS, model.latents))
+        noise = 0.1 * np.random.default_rng([9, place]).normal(size=(POINTS, model.latents))
+        codes[model.id] = (codes_of(FIRST) @ own + noise).astype(np.float32)
+        kl = (*KL[:2], *(0.3,) * (model.latents - LATENTS), KL[2])
+        put(store, model, kl=kl, codes=codes[model.id])
+    compare_models(store, [*narrow, *wide], pools=("cell", "method"))
+    udr_of, eq2 = pairs(store), pairs(store, "udr_eq2")
+    for regressor, target in itertools.permutations([*narrow, *wide], 2):
+        # a model's last latent is uninformative, whatever their number
+        both = (codes[model.id][:, :-1] for model in (regressor, target))
+        udr, other = of_codes(*both)
+        assert udr_of[regressor.id, target.id] == pytest.approx(udr, abs=1e-5)
+        assert eq2[regressor.id, target.id] == pytest.approx(other, abs=1e-5)
+    of_method, of_cell = ranks(store, "method"), ranks(store, "cell")
+    assert {row["comparisons"] for row in of_method.values()} == {3}
+    assert {row["comparisons"] for row in of_cell.values()} == {1}
+    assert [of_method[model.id]["latents"] for model in (*narrow, *wide)] == [3, 3, 5, 5]
+    assert [of_method[model.id]["informative"] for model in (*narrow, *wide)] == [2, 2, 4, 4]
 
 
 def test_pairs_are_the_lasso_of_every_ordered_pair(store):

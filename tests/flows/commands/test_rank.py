@@ -402,7 +402,8 @@ def test_wrong_input_is_one_line(
 
 def test_equal_medians_have_no_best_strength() -> None:
     """As where all models have collapsed, and every UDR is 0."""
-    rows = [{"method": "beta_vae", "strength": float(s), "udr": 0.0} for s in (1, 1, 4, 4)]
+    of_sweep = {"method": "beta_vae", "architecture": "paper", "latents": 10}
+    rows = [{**of_sweep, "strength": float(s), "udr": 0.0} for s in (1, 1, 4, 4)]
     assert [row["best"] for row in medians_of_strengths(rows)] == [False, False]
     rows[3]["udr"] = 0.2
     assert [row["best"] for row in medians_of_strengths(rows)] == [False, True]

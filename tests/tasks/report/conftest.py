@@ -19,6 +19,7 @@ from PIL import Image
 from infra.store import Store, merged_key
 from infra.tables import KEYS, schema
 from metrics import METRICS
+from tasks.study.axes import sweep_name
 from tasks.study.data_choice import DataChoice
 from tasks.study.spec import Study
 
@@ -70,6 +71,7 @@ class Grid:
     protocol: int = 1
     curves: bool = True
     pictures: bool = True
+    latents: int | tuple[int, ...] = LATENTS
 
     def study(self) -> Study:
         """The study that made it; names that no study may have are put in unchecked."""
@@ -79,7 +81,7 @@ class Grid:
             data=("dsprites",),
             methods={"beta_vae": (1.0,)},
             seeds=self.seeds,
-            latents=LATENTS,
+            latents=self.latents,
             probe=1000,
             training={"steps": self.steps},
             metrics={"points": 10_000},
@@ -102,7 +104,8 @@ def fill(store: Store, grid: Grid) -> None:
             ranks = []
             for rung, strength in enumerate(strengths):
                 quality = 0.25 + 0.35 * rung / max(len(strengths) - 1, 1) + 0.05 * place
-                ranks += _fill_cell(store, grid, data, method, strength, quality)
+                for latents in grid.study().values_of("latents"):
+                    ranks += _fill_cell(store, grid, data, method, strength, quality, latents)
             if ranks:
                 _write(store, "ranks", f"{data}-{method}", ranks)
 
@@ -131,13 +134,20 @@ def fill_pairs(store: Store) -> None:
 
 
 def _fill_cell(
-    store: Store, grid: Grid, data: str, method: str, strength: float, quality: float
+    store: Store,
+    grid: Grid,
+    data: str,
+    method: str,
+    strength: float,
+    quality: float,
+    latents: int,
 ) -> list[dict[str, Any]]:
     rows: dict[str, list[dict[str, Any]]] = {
         name: [] for name in ("models", "scores", "curves", "pictures", "ranks")
     }
+    sweep = sweep_name(method, {"latents": latents} if isinstance(grid.latents, tuple) else {})
     for seed in range(grid.seeds):
-        identity = f"{data} {method} {strength} {seed}"
+        identity = f"{data} {sweep} {strength} {seed}"
         draws = np.random.default_rng(list(identity.encode()))
         keys = {
             "model_id": sha256(f"{identity} {grid.protocol}".encode()).hexdigest()[:16],
@@ -145,13 +155,15 @@ def _fill_cell(
             "source": grid.sources.get(data, "redrawn"),
             "method": method,
             "strength": float(strength),
+            "architecture": "paper",
+            "latents": latents,
             "seed": seed,
             "protocol": grid.protocol,
         }
         reason = grid.diverged.get((data, method, strength, seed), "")
         good = float(np.clip(quality + draws.normal(0, 0.12), 0, 1))
-        kl = np.sort(draws.gamma(2.0, 1.6 - quality, LATENTS))[::-1]
-        kl *= np.arange(LATENTS) < 9 - 6 * quality
+        kl = np.sort(draws.gamma(2.0, 1.6 - quality, latents))[::-1]
+        kl *= np.arange(latents) < (9 - 6 * quality) * latents / LATENTS
         kl = draws.permutation(kl).astype(np.float32)
         rows["models"].append({**keys, **_model(grid, kl, reason)})
         if reason:
@@ -183,7 +195,7 @@ def _fill_cell(
         for pool in grid.pools:
             udr = float(np.clip(0.8 * good + draws.normal(0, 0.05), 0, 1))
             rows["ranks"].append({**keys, **_rank(pool, udr, kl)})
-    key = merged_key(f"{data}-{method}-{strength:g}")
+    key = merged_key(f"{data}-{sweep}-{strength:g}")
     for table in ("models", "scores", "curves", "pictures"):
         if rows[table]:
             _write(store, table, key, rows[table])
@@ -203,7 +215,6 @@ def _model(grid: Grid, kl: np.ndarray, reason: str) -> dict[str, Any]:
         "kl": total,
         "elbo": None if total is None else -40.0 - total,
         "kl_per_latent": [] if reason else kl.tolist(),
-        "architecture": "paper",
         "training_steps": grid.steps,
         "versions": json.dumps({"torch": "2.13.0", "numpy": "2.4.6", "python": "3.11.9"}),
         "memory_mb": 500.0,

@@ -9,7 +9,7 @@ import metrics
 from infra.tables import KEYS, PROTOCOL, schema
 from models.recipe import Recipe
 from tasks.study.groups import ranking_made_from
-from tasks.study.model import Cell, Model
+from tasks.study.model import Cell, Model, cell_of
 from tasks.study.spec import Metrics, Training, Udr
 from tests.tasks.made_models import changed
 
@@ -56,7 +56,7 @@ def test_id_is_the_hash_of_all_fields():
     assert hashlib.sha256(text.encode()).hexdigest()[:16] == MODEL.id
 
 
-FIELDS = [field.name for field in fields(Model) if field.name != "recipe"]
+FIELDS = [field.name for field in fields(Model) if field.name not in ("recipe", "axes")]
 
 
 @pytest.mark.parametrize("field", [*FIELDS, *Recipe.model_fields])
@@ -76,8 +76,17 @@ def test_cells_and_groups():
     assert replace(MODEL, strength=0.5).cell == "dsprites-beta_vae-0.5"
 
 
+def test_axes_that_a_study_sweeps_are_in_names_and_in_no_id():
+    model = replace(MODEL, axes=("architecture", "latents"))
+    assert model.id == MODEL.id and model.keys == MODEL.keys
+    assert model.cell == "dsprites-beta_vae-architecture_paper-latents_10-4"
+    assert Cell((model,)).group == "dsprites-beta_vae", "compared over all values of the axes"
+    assert cell_of(model.keys, model.axes) == model.cell
+    assert cell_of({**model.keys, "method": model.sweep}) == model.cell, "as the report has rows"
+
+
 def test_keys_are_the_columns_that_every_table_begins_with():
-    assert list(MODEL.keys) == [field.name for field in KEYS] == schema("models").names[:7]
+    assert list(MODEL.keys) == [field.name for field in KEYS] == schema("models").names[: len(KEYS)]
     assert (MODEL.keys["model_id"], MODEL.keys["seed"]) == (MODEL.id, 3)
 
 

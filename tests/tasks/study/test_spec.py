@@ -420,7 +420,7 @@ def empty_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ({"seeds": True}, "seeds: found 'true'; accepted: a number from 1"),
         ({"seeds": [1, True]}, "seeds: found 'true'"),
         ({"seeds": 10**8}, "seeds: found 100000000; accepted: at most 200,000 models"),
-        ({"latents": 10**8}, "latents: found 100000000; accepted: less than or equal to 4096"),
+        ({"latents": 10**8}, "latents: found 100000000; accepted: a whole number from 1 to 4096"),
         ({"training": {"steps": 10**20}}, "training.steps: found 1"),
         ({"training": {"batch_size": 10**9}}, "training.batch_size: found 1000000000"),
         ({"training": {"learning_rate": float("inf")}}, "training.learning_rate: found inf"),

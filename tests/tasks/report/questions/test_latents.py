@@ -18,17 +18,18 @@ def test_switched_off_latents_by_hand() -> None:
         {
             "method": ["beta_vae", "beta_vae", "factor_vae", "factor_vae"],
             "informative": [10.0, 6.0, 5.0, np.nan],
+            "latents": [10, 10, 10, 4],
         }
     )
-    every, beta, factor = switched_off(wide, 10)
+    every, beta, factor = switched_off(wide)
     assert (every.method, beta.method, factor.method) == ("", "beta_vae", "factor_vae")
     assert (every.mean, every.deviation, every.models) == (3.0, pytest.approx(7**0.5), 3)
     assert (beta.mean, beta.deviation) == (2.0, pytest.approx(8**0.5))
     assert (factor.mean, factor.deviation, factor.models) == (5.0, None, 1)
-    without = of_models(wide[wide["method"] != "beta_vae"], 10)
+    without = of_models(wide[wide["method"] != "beta_vae"])
     assert without and (without.mean, without.models) == (5.0, 1)
-    assert len(switched_off(wide.iloc[:2], 10)) == 1, "one method is not listed twice"
-    assert switched_off(wide.assign(informative=np.nan), 10) == []
+    assert len(switched_off(wide.iloc[:2])) == 1, "one method is not listed twice"
+    assert switched_off(wide.assign(informative=np.nan)) == []
 
 
 def test_the_papers_mean_stands_beside_ours_without_dip_vae_i(make_store: MakeStore) -> None:

@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from infra.store import Store
+from infra.tables import AXES
 from tasks.report.questions import Portraits, Table
 from tasks.report.questions.traversals_by_udr import BANDS, BANDS_WITHOUT_FACTORS, answer, choices
 from tasks.report.results import Results, read_results
@@ -40,7 +41,7 @@ def plant_pairs(store: Store, results: Results, split: bool) -> dict[tuple[str, 
         (one, other): a / 100 + b / 1000 for (a, one), (b, other) in permutations(enumerate(ids), 2)
     }
     first = store.read("models").to_pylist()[0]
-    keys = ("data", "source", "method", "strength", "seed", "protocol")
+    keys = ("data", "source", "method", "strength", *AXES, "seed", "protocol")
     parts: dict[str, list[tuple[str, str]]] = {}
     of = dict(zip(ids, cells, strict=True))
     for one, other in known:
