@@ -9,7 +9,9 @@ from typing import Any
 
 from infra.errors import WrongInput
 from infra.store import Store, merged_key
+from infra.tables import AXES
 from metrics import is_headline
+from tasks.study.axes import value_text
 from tasks.study.model import cell_of
 from tasks.study.scores import up_to_date
 from tasks.study.stored import STUDY_FILE, stored_study
@@ -116,6 +118,12 @@ def _write(target: Path, content: bytes) -> Path:
     return target
 
 
+def _method_text(facts: dict[str, Any]) -> str:
+    swept = [value_text(axis, facts[axis]) for axis in AXES if facts[axis] is not None]
+    strength, seed = f"strength {facts['strength']:g}", f"seed {facts['seed']}"
+    return ", ".join([facts["method"], strength, *swept, seed])
+
+
 def _lines(facts: dict[str, Any]) -> Iterator[str]:
     pace = facts["steps_per_second"]
     trained = facts["status"] == "trained"
@@ -125,7 +133,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
             ("model", facts["model_id"]),
             ("store", facts["store"]),
             ("data", f"{facts['data']} ({facts['source']})"),
-            ("method", f"{facts['method']}, strength {facts['strength']:g}, seed {facts['seed']}"),
+            ("method", _method_text(facts)),
             ("status", facts["status"] + (f": {facts['reason']}" if facts["reason"] else "")),
             (
                 "training",

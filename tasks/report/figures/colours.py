@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import cycle
 
 INK, MUTED, RULE, GROUND = "#1d1d1b", "#66645e", "#e3e0d8", "#fdfcfa"
 DARK_INK, DARK_MUTED, DARK_RULE, DARK_GROUND = "#e9e6df", "#a5a29a", "#383632", "#181716"
@@ -58,16 +59,13 @@ PAGE = {
 
 
 def styles_of(methods: Iterable[str]) -> dict[str, Style]:
-    """Every method's style; methods we do not know take the spare ones in turn."""
-    styles: dict[str, Style] = {}
-    unknown = 0
-    for method in methods:
-        if method in KNOWN:
-            styles[method] = KNOWN[method]
-        elif method not in styles:
-            styles[method] = SPARE[unknown % len(SPARE)]
-            unknown += 1
-    return styles
+    """Every method's style. Others, such as a method at one number of latents, take the spare ones
+    in turn, then those of methods that are not there."""
+    names = list(dict.fromkeys(methods))
+    unknown = [name for name in names if name not in KNOWN]
+    spare = cycle((*SPARE, *(style for name, style in KNOWN.items() if name not in names)))
+    of_unknown = dict(zip(unknown, spare, strict=False))
+    return {name: KNOWN.get(name) or of_unknown[name] for name in names}
 
 
 def variables() -> dict[str, str]:

@@ -5,9 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pandas as pd
+import pyarrow.parquet as pq
+import pytest
 
 from infra.store import Store
-from tasks.report.frames import Frames, parts, read_frames
+from infra.tables import AXES
+from tasks.report.frames import CELL, Frames, parts, read_frames
+from tasks.report.results import read_results
+from tasks.study.survey import survey
 from tests.tasks.report.conftest import Grid, MakeStore
 
 GRID = Grid(seeds=8, pictures=False)
@@ -68,3 +73,38 @@ def test_any_part_of_a_metric_can_be_read(make_store: MakeStore) -> None:
         )
     assert values_of[accuracy].notna().sum() == len(models) // 2
     assert values_of["dci", "no such part"].isna().all()
+
+
+@pytest.mark.parametrize("axes", [("latents",), tuple(AXES)])
+def test_stores_of_older_versions_have_the_studys_own_values(
+    make_store: MakeStore, axes: tuple[str, ...]
+) -> None:
+    """Their parts lack the columns of axes."""
+    grid = replace(GRID, seeds=2, latents=6)
+    store = make_store(grid)
+    for table in ("models", "scores", "ranks", "curves"):
+        for part in store.parts(table):
+            rows = store.read(table, keys=[part]).drop_columns(list(axes))
+            pq.write_table(rows, store.path("tables", table, f"{part}.parquet"))
+    frames = frames_of(store, grid)
+    assert len(frames.trained) == 16 and len(frames.scores) == 32 and len(frames.ranks) == 32
+    assert set(frames.models["latents"]) == {6}
+    assert set(frames.models["architecture"]) == {"paper"}
+    assert set(frames.models["method"]) == {"beta_vae", "factor_vae"}
+    states = survey(grid.study(), store)
+    assert next(state.cell.name for state in states) == "dsprites-beta_vae-1"
+
+
+def test_a_method_at_each_number_of_latents_is_a_sweep_of_its_own(make_store: MakeStore) -> None:
+    grid = replace(GRID, seeds=2, latents=(4, 10), data=("dsprites",))
+    results = read_results(make_store(grid), grid.study())
+    models = results.models
+    assert list(dict.fromkeys(models["method"])) == [
+        *("beta_vae-latents_4", "beta_vae-latents_10"),
+        *("factor_vae-latents_4", "factor_vae-latents_10"),
+    ]
+    assert (models["method"].str.endswith("_4") == (models["latents"] == 4)).all()
+    assert len(models.groupby(CELL)) == 8 and set(models.groupby(CELL).size()) == {2}
+    assert len(set(results.styles.values())) == 4 and list(results.styles) == list(
+        grid.study().sweeps
+    )
