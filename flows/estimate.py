@@ -98,6 +98,10 @@ class Estimate:
     def tables(self) -> float:
         return sum(cost.tables for cost in self.costs)
 
+    @property
+    def traces(self) -> float:
+        return sum(cost.traces for cost in self.costs)
+
 
 def estimate(
     study: Study,

@@ -84,5 +84,6 @@ def _changed(study: Study, store: Store) -> str:
         "models": (study.cells(), older.cells()),
         "metrics": (study.metrics.names, older.metrics.names),
         "udr": (study.udr, older.udr),
+        "traces": (study.traces, older.traces),
     }
     return ", ".join(name for name, (ours, stored) in parts.items() if ours != stored)

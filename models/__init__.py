@@ -29,6 +29,9 @@ METHODS: dict[str, Method] = {
     "beta_tcvae": Method("β-TCVAE", "β", "chen-2018", strengths=(1, 2, 4, 6, 8, 10)),
 }
 
+# The hidden layers of the decoder (models/architecture.py), by their numbers of units.
+DECODER_LAYERS = {"dense1": 256, "dense2": 1024, "deconv1": 4096, "deconv2": 8192, "deconv3": 32768}
+
 
 def build_objective(method: str, strength: float, latents: int) -> Objective:
     """The objective of a method at one strength."""

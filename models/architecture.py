@@ -7,9 +7,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
+from models import DECODER_LAYERS
 from models.fast import Layers, with_fast
 
 SIDE = 64  # images are SIDE x SIDE
@@ -65,6 +68,17 @@ class Decoder(nn.Module):
     def forward(self, latents: Tensor) -> Tensor:
         logits: Tensor = self.layers(latents)
         return logits
+
+    def hidden(self, latents: Tensor, names: Sequence[str]) -> list[Tensor]:
+        """What hidden layers of these names give, after their ReLU."""
+        ends = [place + 1 for place, layer in enumerate(self.layers) if isinstance(layer, nn.ReLU)]
+        values, start, by_name = latents, 0, {}
+        for name, end in zip(DECODER_LAYERS, ends, strict=True):
+            values = with_fast(self.layers[start:end], self.layers.fast)(values)
+            by_name[name], start = values, end
+            if by_name.keys() >= set(names):
+                break
+        return [by_name[name] for name in names]
 
 
 class VAE(nn.Module):

@@ -11,6 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 Count = Annotated[int, Field(ge=1, lt=2**31, strict=True)]  # a column of int32 holds it
 Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
+CHUNK = 20  # optimiser steps between two moments at which anything else can happen
+
 
 class Recipe(BaseModel):
     """The defaults are Table 4 of Locatello et al. 2019."""

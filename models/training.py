@@ -3,7 +3,8 @@
 - Lightning's Trainer chooses the device, moves the module there, switches torch to deterministic
   algorithms and calls `training_step` in a loop. It does nothing else: optimisers, the curve of
   losses and checkpoints are the module's.
-- The Trainer sees chunks of optimiser steps, so that its cost per step is negligible.
+- The Trainer sees chunks of optimiser steps (models.recipe.CHUNK), so that its cost per step is
+  negligible.
 - Batches and noise are functions of the step number, drawn on the CPU for every device: a model
   that resumes from a checkpoint sees the same ones as without an interruption.
 """
@@ -26,9 +27,8 @@ from torch.nn import functional
 from models.architecture import VAE, initialise
 from models.fast import with_fast
 from models.objective import Code, Objective, gaussian_kl
-from models.recipe import Recipe
+from models.recipe import CHUNK, Recipe
 
-CHUNK = 20  # optimiser steps in one step of the Trainer
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 

@@ -21,15 +21,18 @@ from infra.store import Store
 from metrics import INFORMATIVE_KL
 from models.architecture import VAE
 from models.representation import encode, reconstructions, traversal, unsupervised
+from models.traces import activations
 from models.training import CurvePoint, Diverged, TrainingModule, fit
 from tasks.checkpoints import Checkpoints
 from tasks.data_sets import load, probe_images
 from tasks.log import BEGINS, model_log
 from tasks.model_row import status_of, versions, write_row
+from tasks.snapshots import Snapshots, trace_samples
 from tasks.streams import entropy, stream
 from tasks.study.model import DIVERGED, FAILED, TRAINED, Model
 from tasks.study.spec import Study
 from tasks.study.under_way import EVERY_SECONDS, forget_steps, write_steps
+from tasks.traces import TRACES
 from tasks.weights import save_model
 
 RECONSTRUCTED = 8  # images in the picture of reconstructions
@@ -42,7 +45,7 @@ def train_model(store: Store, study: Study, model: Model) -> str:
     written last, so a model that has one has everything else.
     """
     if status := status_of(model, store):
-        _clear(store, model)
+        _clear(store, study, model, status)
         return status
     torch.set_num_threads(1)
     versions()  # of the code that runs: its checkout may change before the model's row is written
@@ -68,6 +71,7 @@ class _Attempt:
         self.counts_memory = counts_memory
         self.choice = study.choice(model.data)
         self.checkpoints, self.log = Checkpoints(store, model.id), model_log(store, model.id)
+        self.snapshots = Snapshots(store, study, model)
         self.began = self.saved_at = time.perf_counter()
         self.saved_step = 0
         self.reported_at = -math.inf
@@ -79,9 +83,9 @@ class _Attempt:
         self.log.add(f"{BEGINS}{training.done} of {self.model.recipe.steps}")
         self._report_if_due(training)
         fit(training, on_gpu=_has_gpu(self.study))
-        self._write(training.vae.eval(), training, data_set.channels)
+        self._write(training.vae.eval(), training, data_set)
 
-    def _write(self, vae: VAE, training: TrainingModule, channels: int) -> None:
+    def _write(self, vae: VAE, training: TrainingModule, data_set: DataSet) -> None:
         """Write a trained model's files and rows; its row in `models` last."""
         model, store = self.model, self.store
         images = probe_images(self.choice, self.study.probe)
@@ -90,7 +94,7 @@ class _Attempt:
         if not math.isfinite(quantities.elbo):
             raise Diverged(f"elbo was {quantities.elbo} over the probe")
         kl = quantities.kl_per_latent
-        save_model(vae, model, channels, store)
+        save_model(vae, model, data_set.channels, store)
         rows = np.arange(len(mean), dtype=np.int32)
         codes = {"row": rows, "mean": _lists(mean), "logvar": _lists(logvar)}
         store.write_part("representations", model.id, {**model.keys, **codes}, lasting=True)
@@ -104,6 +108,9 @@ class _Attempt:
             "png": [strip, reconstructions(vae, images[:RECONSTRUCTED], mean[:RECONSTRUCTED])],
         }
         store.write_part("pictures", model.id, {**model.keys, **pictures}, lasting=True)
+        if self.study.traces:
+            factors, _ = trace_samples(self.choice, self.study.traces)
+            self.snapshots.put_together(data_set, factors)
         self._finish(
             TRAINED,
             "",
@@ -138,15 +145,30 @@ class _Attempt:
     def _resumed(self, data_set: DataSet) -> TrainingModule:
         for checkpoint in self.checkpoints.whole():
             training = self._training(data_set)
-            with suppress(Exception):  # of other versions or another model: its steps are lost
+            try:
                 training.restore(checkpoint)
+            except Exception:  # of other versions or another model: its steps are lost
+                continue
+            if (step := self.snapshots.missing(training.done)) is None:
                 self.saved_step = training.done
                 return training
+            self.log.add(
+                f"the checkpoint of step {training.done} is not used: the snapshot of step {step} "
+                "for the traces is missing or damaged"
+            )
         return self._training(data_set)
 
     def _after_chunk(self, training: TrainingModule) -> None:
         self._report_if_due(training)
+        self._trace_if_due(training)  # first: a checkpoint has all snapshots up to its step
         self._checkpoint_if_due(training)
+
+    def _trace_if_due(self, training: TrainingModule) -> None:
+        traces = self.study.traces
+        if traces and training.done in self.snapshots.steps:
+            _, images = trace_samples(self.choice, traces)
+            recorded = activations(training.vae, images, traces.layers)
+            self.snapshots.save(training.done, recorded)
 
     def _report_if_due(self, training: TrainingModule) -> None:
         now = time.perf_counter()
@@ -177,14 +199,18 @@ class _Attempt:
         numbers["memory_mb"] = peak_megabytes() if self.counts_memory else None
         self.log.add(f"{status}{': ' if reason else ''}{reason}, {seconds:.1f} s in all")
         write_row(self.model, self.store, status, reason, seconds=seconds, device=device, **numbers)
-        _clear(self.store, self.model)
+        _clear(self.store, self.study, self.model, status)
 
 
-def _clear(store: Store, model: Model) -> None:
-    """Remove checkpoints and temporary files; the model has ended, whether or not this succeeds."""
+def _clear(store: Store, study: Study, model: Model, status: str) -> None:
+    """Remove checkpoints, snapshots and temporary files; the model has ended, whether or not this
+    succeeds."""
     forget_steps(store, model.id)
     with suppress(OSError):
         Checkpoints(store, model.id).remove()
+        Snapshots(store, study, model).remove()
+        if status != TRAINED:
+            store.remove("models", model.id, TRACES)
         store.remove_temporary("models", model.id)
 
 

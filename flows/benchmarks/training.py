@@ -53,8 +53,8 @@ def _overhead(turns: int) -> Row:
 def _ours(method: str, channels: int, precision: Any) -> None:
     from models import build_objective
     from models.architecture import VAE
-    from models.recipe import Recipe
-    from models.training import CHUNK, TrainingModule, fit
+    from models.recipe import CHUNK, Recipe
+    from models.training import TrainingModule, fit
 
     array = pictures(channels)
 

@@ -14,6 +14,7 @@ from tasks.study.reading import read_study
 from tasks.study.spec import Study
 from tasks.study.stored import check_store, planned_study
 from tasks.study.survey import CellState, survey, totals
+from tasks.study.traces import snapshot_steps
 from tasks.words import plural, size_text
 
 
@@ -79,7 +80,9 @@ def _as_json(
             "weights": round(cost.weights),
             "tables": round(cost.tables),
             "checkpoints": round(cost.checkpoints),
+            "traces": round(cost.traces),
         },
+        "snapshots": _snapshots(study),
         "data_sets": [
             {
                 "data": of_data.name,
@@ -89,6 +92,7 @@ def _as_json(
                 "bytes": {
                     "weights": round(of_data.weights),
                     "tables": round(of_data.tables),
+                    "traces": round(of_data.traces),
                 },
             }
             for of_data in cost.costs
@@ -134,6 +138,7 @@ def _as_text(
         ("done", ", ".join(done) or "nothing yet"),
         ("left", f"{total['left']:,} to train, {unscored:,} to score"),
         *_cost_lines(cost, models),
+        *_traces_lines(study, cost, models),
         *(("missing", text) for text in missing),
     ]
     text = "\n".join(f"{name:<12} {text}" for name, text in lines)
@@ -146,9 +151,10 @@ def _cost_lines(cost: Estimate, models: int) -> list[tuple[str, str]]:
     took = f"{duration(cost.wall_seconds / 60)} on {cost.where.name}"
     if cost.wall_seconds:
         took += f", of which {cost.start_up:.0f} s to start"
-    size = cost.weights + cost.tables
+    size = cost.weights + cost.tables + cost.traces
     disk = f"{size_text(size)} at the end ({size_text(size / models)} per model: "
-    disk += f"{size_text(cost.weights / models)} weights, {size_text(cost.tables / models)} tables)"
+    disk += f"{size_text(cost.weights / models)} weights, {size_text(cost.tables / models)} tables"
+    disk += f", {size_text(cost.traces / models)} traces)" if cost.traces else ")"
     if cost.checkpoints:
         disk += f", up to {size_text(cost.checkpoints)} of checkpoints until then"
     lines = [
@@ -161,3 +167,16 @@ def _cost_lines(cost: Estimate, models: int) -> list[tuple[str, str]]:
             ("GPUs", "each counted as one core of this machine: no GPU has trained in this store")
         )
     return lines
+
+
+def _snapshots(study: Study) -> int:
+    """Of one model, for its traces."""
+    return len(snapshot_steps(study.traces, study.training.steps)) if study.traces else 0
+
+
+def _traces_lines(study: Study, cost: Estimate, models: int) -> list[tuple[str, str]]:
+    if not study.traces:
+        return []
+    snapshots = f"{plural(_snapshots(study), 'snapshot')} of {', '.join(study.traces.layers)}"
+    per_model = f"{size_text(cost.traces / models)} per model"
+    return [("traces", f"{snapshots}: {per_model}, {size_text(cost.traces)} in all")]

@@ -16,6 +16,7 @@ from tasks.study.measurements import Measured, few_points, model_key, pairs_key,
 from tasks.study.model import Model
 from tasks.study.spec import Study, images_per_model
 from tasks.study.survey import CellState
+from tasks.study.traces import traces_bytes
 
 CHECKPOINTS = 2  # of a model in training: the newest and the one before it
 BATCH_MEASURED = 64  # other batch sizes are taken in proportion
@@ -41,6 +42,7 @@ class DataSetCost:
     weights: float
     tables: float
     checkpoints: float  # of a model in training
+    traces: float = 0.0
 
     @property
     def training(self) -> float:
@@ -99,7 +101,16 @@ def data_set_cost(
         weights=models * of_model["weights"],
         tables=models * tables + pairs * of_pairs["pair_bytes"],
         checkpoints=CHECKPOINTS * max(step["checkpoint"] for step in steps.values()),
+        traces=models * _traces(study, data_set),
     )
+
+
+def _traces(study: Study, data_set: Description) -> float:
+    """Bytes of a model's traces."""
+    if not study.traces:
+        return 0.0
+    names, sizes = data_set.factor_names, data_set.factor_sizes
+    return traces_bytes(study.traces, study.training.steps, names, sizes)
 
 
 def _training(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import ValidationError
 
@@ -91,7 +91,8 @@ def _as_wrong_input(error: ValidationError) -> WrongInput:
     if first["type"] == "extra_forbidden":
         section: Any = DataChoice if place[0] == "data" else Study
         for name in () if place[0] == "data" else place[:-1]:
-            section = section.model_fields[name].annotation
+            annotation = section.model_fields[name].annotation
+            section = next(iter(get_args(annotation)), annotation)  # it may be a section or None
         return WrongInput(
             field, f"unknown key {place[-1]}", one_of(section.model_fields, place[-1])
         )

@@ -11,8 +11,10 @@ import data
 from data.base.cache import check_can_write, folder
 from data.base.pixels import Progress
 from infra.errors import WrongInput
+from tasks.streams import stream
 from tasks.study.data_choice import DataChoice, ReadFacts
 from tasks.study.spec import Study
+from tasks.study.traces import check_vary, grid
 from tasks.words import plural
 
 if TYPE_CHECKING:
@@ -58,7 +60,22 @@ def with_sources(
             missing(reason)
     elif lacking:
         raise _all_of(lacking)
-    return study.model_copy(update={"data": tuple(choices)})
+    found = study.model_copy(update={"data": tuple(choices)})
+    _check_traces(found)
+    return found
+
+
+def _check_traces(study: Study) -> None:
+    """Raise unless every data set has the samples that the traces are of."""
+    if not study.traces or not study.traces.vary:
+        return
+    for choice in study.data:
+        table = own_table(choice) if choice.own else None
+        facts = table or data.describe(choice.name)
+        check_vary(study.traces, choice.name, facts.factor_names)
+        if table:  # it may lack combinations
+            points = grid(study.traces, table.factor_names, table.factor_sizes)
+            table.places(points, stream("traces", choice.name))
 
 
 def _all_of(lacking: Mapping[str, WrongInput]) -> WrongInput:

@@ -28,6 +28,7 @@ from tasks.study.axes import sweep_name
 from tasks.study.data_choice import DataChoice, check_choices, with_name
 from tasks.study.model import Cell, Model
 from tasks.study.settings import Settings, distinct, file_name
+from tasks.study.traces import Traces, check_traces
 
 Positive = Annotated[int, Field(ge=1, strict=True)]
 MOST_LATENTS = 4096
@@ -161,6 +162,7 @@ class Study(Settings):
     training: Training = Training()
     metrics: Metrics = Metrics()
     udr: Udr = Udr()
+    traces: Traces | None = None  # recorded while models are trained
     running: Running = Running()
 
     _metrics_may_be_a_list = model_validator(mode="before")(with_metrics_section)
@@ -219,6 +221,12 @@ class Study(Settings):
         axes = prod(len(self.values_of(axis)) for axis in AXES)
         if (count := len(self.data) * strengths * axes * seeds) > MOST_MODELS:
             raise WrongInput("seeds", self.seeds, f"at most {MOST_MODELS:,} models, not {count:,}")
+        return self
+
+    @model_validator(mode="after")
+    def _traces_are_not_too_large(self) -> Study:
+        if self.traces:
+            check_traces(self.traces, self.training.steps)
         return self
 
     @field_validator("seeds", mode="before")

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from models import METHODS, build_objective
 from models.architecture import VAE
 from models.objective import Objective, Penalty
-from models.recipe import Recipe
-from models.training import CHUNK, Diverged, TrainingModule, bernoulli_loss, fit
+from models.recipe import CHUNK, Recipe
+from models.training import Diverged, TrainingModule, bernoulli_loss, fit
 
 RECIPE = Recipe(steps=60, learning_rate=1e-3)
 
