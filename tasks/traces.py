@@ -121,6 +121,7 @@ def _read(store: Store, model: Model, names: Sequence[str]) -> dict[str, Any] | 
         with zipfile.ZipFile(content) as archive:
             if archive.testzip() is not None:  # before a damaged header claims any size
                 return None
+        content.seek(0)
         with np.load(content, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in names}
     except MemoryError:

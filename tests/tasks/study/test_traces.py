@@ -121,7 +121,7 @@ def test_factors_that_a_data_set_lacks_are_refused_before_anything_is_trained(
 ) -> None:
     monkeypatch.setenv("TOLSTOY_DATA", str(tmp_path / "cache"))
     with_sources(a_study(traces={"vary": ["position_x"]}))
-    with pytest.raises(WrongInput, match="postion_x, no factor of dsprites.*position_y"):
+    with pytest.raises(WrongInput, match=r"postion_x, no factor of dsprites.*position_y"):
         with_sources(a_study(traces={"vary": ["postion_x"]}))
     rng = np.random.default_rng(0)
     factors = np.array([(x, y) for x in range(3) for y in range(3) if (x, y) != (0, 0)])
