@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -20,6 +21,10 @@ import torch
 from flows.benchmarks import Row
 from flows.benchmarks.plain import BATCH, LATENTS, STRENGTH, pictures, plain_training
 from flows.benchmarks.turns import Side, compared, serve, take_turns
+from infra.store import Store
+from models.recipe import Recipe
+from tasks.study.reading import parse_study
+from tasks.study.traces import Traces, snapshot_steps
 
 TURNS, PLAIN_STEPS = 9, 10
 MODULE = "flows.benchmarks.training"
@@ -39,7 +44,7 @@ def measure(size: int | None = None) -> list[Row]:
         ours, plain = ["ours", method, channels, precision], ["plain", method, channels]
         note = f"a step at batch {BATCH}; {INPUTS}{note}"
         rows.append(compared(name, MODULE, ours, plain, turns, note))
-    return [*rows, _overhead(turns)]
+    return [*rows, _overhead(turns), _of_traces(turns)]
 
 
 def _overhead(turns: int) -> Row:
@@ -50,10 +55,21 @@ def _overhead(turns: int) -> Row:
     return Row("Trainer's overhead", added, aim, "ms", aim / added, "a step, against 1% of a step")
 
 
+def _of_traces(turns: int) -> Row:
+    """What the default traces add to a step of a training of the default length."""
+    (times,) = take_turns([Side(MODULE, ["traced", "beta_vae", "1"], worker=True)], turns)
+    steps, traces = Recipe().steps, Traces()
+    snapshots = len(snapshot_steps(traces, steps))
+    added = 1e3 * statistics.median(snapshot for _, snapshot in times) * snapshots / steps
+    aim = 1e3 * 0.02 * statistics.median(step for step, _ in times)
+    note = f"a step, {snapshots} snapshots of {traces.samples} samples in {steps:,} steps; "
+    return Row("traces", added, aim, "ms", aim / added, note + "against 2% of a step")
+
+
 def _ours(method: str, channels: int, precision: Any) -> None:
     from models import build_objective
     from models.architecture import VAE
-    from models.recipe import CHUNK, Recipe
+    from models.recipe import CHUNK
     from models.training import TrainingModule, fit
 
     array = pictures(channels)
@@ -94,6 +110,45 @@ def _ours(method: str, channels: int, precision: Any) -> None:
     fit(training)
 
 
+def _traced(method: str, channels: int) -> None:
+    """Serves the seconds of a step, and of a snapshot that is written to the disk."""
+    from models import build_objective
+    from models.architecture import VAE
+    from models.traces import activations
+    from models.training import TrainingModule
+    from tasks.snapshots import Snapshots
+
+    array = pictures(channels)
+    traces = Traces(count=1)
+    samples = array[: traces.samples].astype(np.float32)
+    images = torch.from_numpy(samples[:BATCH]).contiguous(memory_format=torch.channels_last)
+    training = TrainingModule(
+        VAE(channels, LATENTS),
+        build_objective(method, STRENGTH, LATENTS),
+        Recipe(),
+        lambda step: images,
+        lambda step: torch.Generator().manual_seed(step),
+    )
+    training.initialise(torch.Generator().manual_seed(0))
+    study = parse_study(
+        {"name": "b", "data": ["dsprites"], "methods": {method: [1]}, "traces": traces.model_dump()}
+    )
+    model = study.cells()[0].models[0]
+    with tempfile.TemporaryDirectory() as folder:
+        snapshots = Snapshots(Store(folder), study, model)
+
+        def turn() -> Sequence[float]:
+            began = time.perf_counter()
+            for step in range(PLAIN_STEPS):
+                training.optimise(step)
+            trained = time.perf_counter()
+            recorded = activations(training.vae, samples, traces.layers)
+            snapshots.save(model.recipe.steps, recorded)
+            return [(trained - began) / PLAIN_STEPS, time.perf_counter() - trained]
+
+        serve(turn)
+
+
 def _plain(method: str, channels: int) -> None:
     steps = plain_training(method, channels)
 
@@ -111,5 +166,7 @@ if __name__ == "__main__":
     side, method, channels, *precision = sys.argv[1:]
     if side == "ours":
         _ours(method, int(channels), *precision)
+    elif side == "traced":
+        _traced(method, int(channels))
     else:
         _plain(method, int(channels))
