@@ -35,6 +35,7 @@ from tasks.study.under_way import FOLDER as UNDER_WAY
 from tasks.traces import TRACES, read_traces
 from tasks.train import train_model
 from tasks.weights import load_model
+from tests.infra.s3_server import BUCKET, environment, s3_server
 from tests.tasks.made_models import SMALL, changed
 
 ROOT = Path(__file__).parents[2]
@@ -74,13 +75,13 @@ def trained(
     return files(folder, model)
 
 
-def files(folder: Path, model: Model = MODEL) -> dict[str, bytes]:
+def files(folder: Path | str, model: Model = MODEL) -> dict[str, bytes]:
     store = Store(folder)
     names = store.names("models", model.id)
     return {name: store.read_bytes("models", model.id, name) for name in names if name != "log.txt"}
 
 
-def log(folder: Path) -> str:
+def log(folder: Path | str) -> str:
     return Store(folder).read_bytes("models", MODEL.id, "log.txt").decode()
 
 
@@ -153,7 +154,7 @@ class Stop(BaseException):
 FILES = 16  # 4 snapshots, 5 checkpoints, weights, identity, 3 tables, traces, the model's row
 
 
-def stopped_at(folder: Path, call: int, before: bool, traces: dict[str, Any] | None) -> bool:
+def stopped_at(folder: Path | str, call: int, before: bool, traces: dict[str, Any] | None) -> bool:
     """Train, and stop before or after the call-th file is written; False if there are fewer."""
     count, write = 0, Store.write_bytes
 
@@ -199,6 +200,24 @@ def test_stopped_again_and_again_gives_the_same_bytes(
     for call, before in calls:
         stopped_at(folder, call, before, SECTION)
     assert trained(folder) == files(undisturbed)
+
+
+def test_an_object_store_gets_the_same_bytes(
+    undisturbed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with s3_server() as address:
+        for name, value in environment(address).items():
+            monkeypatch.setenv(name, value)
+        uri = f"s3://{BUCKET}/traced"
+        assert stopped_at(uri, 5, False, SECTION)
+        store = Store(uri)
+        assert f"{PREFIX}60" in store.names("models", MODEL.id)
+        assert train_model(store, a_study(), MODEL) == "trained"
+        assert files(uri) == files(undisturbed)
+        assert "training from step 60 of 110" in log(uri)
+        traces, expected = read_traces(store, MODEL), read_traces(Store(undisturbed), MODEL)
+        assert traces is not None and expected is not None
+        assert np.array_equal(traces.array(), expected.array())
 
 
 def steps_taken(folder: Path, traces: dict[str, Any] | None = SECTION) -> list[int]:

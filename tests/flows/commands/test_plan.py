@@ -162,3 +162,25 @@ def test_numbers_and_words_agree(
     assert "1 = 1 data set × 1 strength of 1 method\n" in text
     assert "1 = 1 cell × 1 seed\n" in text
     assert "on 1 core such as" in text
+
+
+def test_plan_says_what_traces_take(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flows.estimate.measured_here", as_if_measured)
+    training = {**TINY["training"], "steps": 1000}
+    traces = {"count": 10, "samples": 100, "vary": ["position_x", "position_y"]}
+    spec = write_spec(tmp_path / "traced.yaml", training=training, traces=traces)
+    arguments = ["plan", str(spec), "--store", str(tmp_path / "store")]
+    assert main([*arguments, "--json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    one = 10 * 100 * (256 + 1024) * 2
+    assert plan["snapshots"] == 10 and plan["bytes"]["traces"] == plan["models"] * one
+    assert main(arguments) == 0
+    said = [line for line in capsys.readouterr().out.splitlines() if line.startswith("traces ")]
+    in_all = f"{plan['models'] * one / 1e6:.0f} MB in all"
+    assert said == [f"traces       10 snapshots of dense1, dense2: 3 MB per model, {in_all}"]
+    assert main([*arguments, "--set", "traces.vary=[pos]"]) == 2
+    assert "traces.vary" in capsys.readouterr().err
+    assert main([*arguments, "--set", "traces=null"]) == 0
+    assert "traces" not in capsys.readouterr().out.replace("traced", "")
