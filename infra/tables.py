@@ -100,7 +100,7 @@ TABLES: dict[str, tuple[str, tuple[pa.Field, ...]]] = {
     "pictures": (
         "One row per model and picture, so that the report needs tables only.",
         (
-            _column("kind", pa.string(), "traversal or reconstruction"),
+            _column("kind", pa.string(), "traversal, reconstruction, or samples of the prior"),
             _column("order", pa.list_(pa.int32()), "the latent of each row, by falling KL"),
             _column("kl", pa.list_(pa.float32()), "KL of each row's latent"),
             _column("png", pa.binary(), "the picture, in 16 levels of brightness per channel"),

@@ -1,6 +1,7 @@
 """What a trained model computes from images: posteriors, quantities without labels, and pictures.
 
-The pictures, PNGs of traversals and reconstructions, are drawn here because they need the decoder.
+The pictures, PNGs of traversals, reconstructions and samples, are drawn here because they need the
+decoder.
 """
 
 from __future__ import annotations
@@ -115,3 +116,12 @@ def reconstructions(vae: VAE, images: Floats, mean: Floats) -> bytes:
     device = next(vae.parameters()).device
     decoded = torch.sigmoid(vae.decoder(torch.from_numpy(mean).to(device))).cpu().numpy()
     return grid_png(np.stack([images, decoded]), levels=LEVELS)
+
+
+@torch.inference_mode()
+def decoded_samples(vae: VAE, samples: Floats) -> bytes:
+    """A PNG of what the decoder makes of samples (rows, columns, latents) of the prior."""
+    device = next(vae.parameters()).device
+    codes = torch.from_numpy(samples.reshape(-1, samples.shape[-1])).to(device)
+    decoded = torch.sigmoid(vae.decoder(codes)).cpu().numpy()
+    return grid_png(decoded.reshape(*samples.shape[:-1], *decoded.shape[1:]), levels=LEVELS)

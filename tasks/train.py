@@ -20,7 +20,13 @@ from infra.peak_memory import peak_megabytes, reset_peak
 from infra.store import Store
 from metrics import INFORMATIVE_KL
 from models.architecture import VAE
-from models.representation import encode, reconstructions, traversal, unsupervised
+from models.representation import (
+    decoded_samples,
+    encode,
+    reconstructions,
+    traversal,
+    unsupervised,
+)
 from models.traces import activations
 from models.training import CurvePoint, Diverged, TrainingModule, fit
 from tasks.checkpoints import Checkpoints
@@ -36,6 +42,7 @@ from tasks.traces import TRACES
 from tasks.weights import save_model
 
 RECONSTRUCTED = 8  # images in the picture of reconstructions
+SAMPLED = (4, 8)  # rows and columns of the picture of samples from the prior
 
 
 def train_model(store: Store, study: Study, model: Model) -> str:
@@ -101,11 +108,12 @@ class _Attempt:
         curve = dict(zip(CurvePoint._fields, zip(*training.curve, strict=True), strict=True))
         store.write_part("curves", model.id, {**model.keys, **curve}, lasting=True)
         order, strip = traversal(vae, mean[0], kl, INFORMATIVE_KL)
+        rebuilt = reconstructions(vae, images[:RECONSTRUCTED], mean[:RECONSTRUCTED])
         pictures = {
-            "kind": ["traversal", "reconstruction"],
-            "order": [order, []],
-            "kl": [kl[order].tolist(), []],
-            "png": [strip, reconstructions(vae, images[:RECONSTRUCTED], mean[:RECONSTRUCTED])],
+            "kind": ["traversal", "reconstruction", "samples"],
+            "order": [order, [], []],
+            "kl": [kl[order].tolist(), [], []],
+            "png": [strip, rebuilt, decoded_samples(vae, prior_samples(model.latents))],
         }
         store.write_part("pictures", model.id, {**model.keys, **pictures}, lasting=True)
         if self.study.traces:
@@ -212,6 +220,13 @@ def _clear(store: Store, study: Study, model: Model, status: str) -> None:
         if status != TRAINED:
             store.remove("models", model.id, TRACES)
         store.remove_temporary("models", model.id)
+
+
+def prior_samples(latents: int) -> NDArray[np.float32]:
+    """Samples of the prior (rows, columns, latents): the same for all models with as many latents,
+    so that their pictures can be compared."""
+    draws = stream("samples of the prior", latents)
+    return draws.standard_normal((*SAMPLED, latents), dtype=np.float32)
 
 
 def _torch_stream(*names: object) -> torch.Generator:

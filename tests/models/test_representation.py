@@ -10,6 +10,7 @@ from models.architecture import VAE, initialise
 from models.representation import (
     TRAVERSAL,
     Unsupervised,
+    decoded_samples,
     encode,
     reconstruction_losses,
     reconstructions,
@@ -150,3 +151,19 @@ def test_reconstructions_stand_below_the_images():
         for row, shown in ((0, images), (1, decoded)):
             difference = cell(canvas, row, column) - 255.0 * shown[column, 0]
             assert np.abs(difference).max() <= 9
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_samples_of_the_prior_are_decoded_in_their_places(channels):
+    vae = network(channels)
+    samples = np.random.default_rng(3).standard_normal((2, 5, 3), dtype=np.float32)
+    canvas = opened(decoded_samples(vae, samples))
+    assert canvas.shape[:2] == (2 * 66 - 2, 5 * 66 - 2)
+    for row in range(2):
+        for column in range(5):
+            with torch.no_grad():
+                decoded = torch.sigmoid(vae.decoder(torch.from_numpy(samples[row, column][None])))
+            expected = 255 * decoded[0].numpy()
+            expected = expected[0] if channels == 1 else expected.transpose(1, 2, 0)
+            found = cell(canvas, row, column).astype(float)
+            assert np.abs(found - expected).max() <= 9, (row, column)

@@ -71,7 +71,9 @@ def test_a_beta_vae_finds_the_positions(tmp_path: Path) -> None:
     assert row["elbo"] > -115  # measured: -95; 2,840 nats are lost before the first step
     assert row["kl"] > 3
     (picture,) = (
-        png_row for png_row in store.read("pictures").to_pylist() if png_row["kind"] != "traversal"
+        png_row
+        for png_row in store.read("pictures").to_pylist()
+        if png_row["kind"] == "reconstruction"
     )
     pixels = np.asarray(Image.open(io.BytesIO(picture["png"]))) > 127
     images, decoded = pixels[:64], pixels[66:]

@@ -20,7 +20,7 @@ import tasks.train
 from data import dsprites
 from infra.store import Store
 from models import METHODS
-from models.representation import encode
+from models.representation import decoded_samples, encode
 from models.training import TrainingModule
 from tasks import data_sets
 from tasks.log import LOG
@@ -32,7 +32,7 @@ from tasks.study.reading import parse_study
 from tasks.study.spec import Study
 from tasks.study.under_way import FOLDER as UNDER_WAY
 from tasks.study.under_way import steps_under_way
-from tasks.train import train_model
+from tasks.train import prior_samples, train_model
 from tasks.weights import load_model
 from tests.tasks.made_models import SMALL, changed
 
@@ -116,11 +116,14 @@ def test_everything_is_written(undisturbed):
     assert curve["step"] == [1, 20, 40, 50]
     assert curve["loss"][-1] == pytest.approx(row["loss"])
     pictures = store.read("pictures").to_pylist()
-    assert [picture["kind"] for picture in pictures] == ["traversal", "reconstruction"]
+    assert [picture["kind"] for picture in pictures] == ["traversal", "reconstruction", "samples"]
     by_kl = sorted(range(3), key=lambda latent: -row["kl_per_latent"][latent])
     assert pictures[0]["order"] == by_kl
     assert pictures[0]["kl"] == [row["kl_per_latent"][latent] for latent in by_kl]
     assert all(picture["png"].startswith(b"\x89PNG") for picture in pictures)
+    samples = prior_samples(3)
+    assert samples.shape == (4, 8, 3) and samples.std() == pytest.approx(1, abs=0.3)
+    assert pictures[2]["png"] == decoded_samples(load_model(MODEL, store), samples)
 
 
 def test_the_representation_is_what_the_stored_weights_say_of_the_probe(undisturbed):
