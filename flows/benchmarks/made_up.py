@@ -126,16 +126,17 @@ def _curves(study: Study, kl: Numbers, draws: np.random.Generator) -> dict[str, 
 
 
 def _pictures(kl: Numbers, channels: int) -> dict[str, list[Any]]:
-    """A traversal and reconstructions of each model."""
+    """A traversal, reconstructions and samples of the prior of each model."""
     rows: dict[str, list[Any]] = {name: [] for name in ("kind", "order", "kl", "png")}
     for of_latents in kl:
         order = np.argsort(-of_latents, kind="stable")
         live = int((of_latents > 0).sum())
-        both: tuple[tuple[Any, ...], ...] = (
+        of_model: tuple[tuple[Any, ...], ...] = (
             ("traversal", order.tolist(), of_latents[order].tolist(), len(order), live),
             ("reconstruction", [], [], 2, 2),
+            ("samples", [], [], 4, 4),
         )
-        for kind, latents, values, down, moving in both:
+        for kind, latents, values, down, moving in of_model:
             picture = (kind, latents, values, _blobs(down, moving, channels))
             for name, value in zip(rows, picture, strict=True):
                 rows[name].append(value)

@@ -49,4 +49,5 @@ def portrait(
         traversal=pictures.get("traversal"),
         reconstruction=pictures.get("reconstruction"),
         informative=results.study.udr.kl_threshold,
+        samples=pictures.get("samples"),
     )

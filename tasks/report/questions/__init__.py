@@ -60,6 +60,7 @@ QUESTIONS = (
     "pictures",
     "traversals_by_udr",
     "examples",
+    "prior_samples",
     "papers",
     "variance_explained",
     "metrics_agree",
@@ -199,7 +200,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Portrait:
-    """One model: a heading, facts, its traversal and reconstructions."""
+    """One model: a heading, facts, its traversal, its reconstructions, its samples of the prior."""
 
     heading: str
     facts: tuple[tuple[str, str], ...]
@@ -208,6 +209,7 @@ class Portrait:
     traversal: Picture | None
     reconstruction: Picture | None
     informative: float  # latents with a KL of at most this are greyed
+    samples: Picture | None = None
 
 
 @dataclass(frozen=True)

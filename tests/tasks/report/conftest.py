@@ -258,6 +258,7 @@ def _pictures(data: str, kl: np.ndarray) -> list[dict[str, Any]]:
             "png": _blobs(len(order), 9, channels, dead),
         },
         {"kind": "reconstruction", "order": [], "kl": [], "png": _blobs(2, 8, channels, ())},
+        {"kind": "samples", "order": [], "kl": [], "png": _blobs(4, 8, channels, ())},
     ]
 
 
