@@ -91,16 +91,20 @@ METRICS: dict[str, Metric] = {
 
 @dataclass(frozen=True)
 class Similarity:
-    """How latents of two models are compared for UDR: metrics/udr/NAME.py."""
+    """How two models are compared: metrics/udr/NAME.py."""
 
     title: str
     paper: str
+    ranking: str = "UDR"  # what a ranking by it is called
+    # a model's score is the mean of both directions of its pairs, not the median of one
+    symmetric: bool = False
 
 
 SIMILARITIES: dict[str, Similarity] = {
     "lasso": Similarity("lasso", "duan-2020"),
     "lasso_cv": Similarity("lasso_cv", "duan-2020"),
     "spearman": Similarity("spearman", "duan-2020"),
+    "centrality": Similarity("centrality", "lin-2020", ranking="ModelCentrality", symmetric=True),
 }
 
 

@@ -112,6 +112,15 @@ PAPERS = {
         "https://openreview.net/forum?id=Sy2fzU9gl",
         "ICLR",
     ),
+    "lin-2020": Paper(
+        "Lin, Zinan and Thekumparampil, Kiran and Fanti, Giulia and Oh, Sewoong",
+        2020,
+        "{InfoGAN-CR} and {ModelCentrality}: self-supervised model training and selection for "
+        "disentangling {GANs}",
+        "https://arxiv.org/abs/1906.06034",
+        "ICML",
+        "6127–6139",
+    ),
     "kim-2018": Paper(
         "Kim, Hyunjik and Mnih, Andriy",
         2018,

@@ -1,9 +1,10 @@
-"""UDR of pairs of models: each representation is read once, and each part of `pairs` written."""
+"""UDR or ModelCentrality of pairs of models: each representation is read once, and each part of
+`pairs` written."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -142,9 +143,7 @@ class _Cell:
         places = [self._place[model.id] for model in models]
         if places == list(range(len(self._place))):
             return self._prepared, self._informative
-        names = ("latents", "grams", "means")
-        chosen = {name: getattr(self._prepared, name)[places] for name in names}
-        return replace(self._prepared, **chosen), self._informative[places]
+        return self._prepared[places], self._informative[places]
 
 
 def _compared(store: Store, part: PairPart, stored: Sides, ready: Mapping[str, _Cell]) -> pa.Table:
@@ -190,7 +189,7 @@ def _pair_rows(models: Sequence[Model], scores: NDArray[np.float64], similarity:
             "regressor_id": keys["model_id"].take(pa.array(regressor)),
             "similarity": similarity,
             "udr": scores[0, regressor, target],
-            "udr_eq2": scores[1, regressor, target],
+            "udr_eq2": pa.array(scores[1, regressor, target], from_pandas=True),
         },
     )
 

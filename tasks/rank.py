@@ -1,4 +1,5 @@
-"""Rankings from pairs: every model's median over its comparisons, for each pool and similarity."""
+"""Rankings from pairs: every model's median over its comparisons, or its mean, for each pool and
+similarity."""
 
 from __future__ import annotations
 
@@ -9,7 +10,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from infra.store import Store, table_of
+from metrics import SIMILARITIES
 from metrics.udr import aggregate
+from metrics.udr.moments import own_pairs
 from tasks.compare import key_columns, kl_of_trained, put_pairs
 from tasks.streams import stream
 from tasks.study.groups import ranking_made_from
@@ -85,17 +88,19 @@ def _rank_rows(
     pool: str,
     udr: Udr,
 ) -> pa.Table:
-    """A row per model of the pool: its median over its comparisons with the others."""
+    """A row per model of the pool: its median, or mean, over its comparisons with the others."""
     collapsed = informative == 0
     medians, comparisons = np.full((2, len(models)), np.nan), np.zeros(len(models), dtype=np.int64)
     ranked = np.zeros(len(models), dtype=bool)
+    symmetric = SIMILARITIES[similarity].symmetric
+    formulas = 1 if own_pairs(similarity) else 2
     for names, members in _pools(models, pool, udr.seeds_per_cell):
         square = np.ix_(members, members)
         ranked[members] = True
-        for values, into in zip(scores, medians, strict=True):
+        for values, into in zip(scores[:formulas], medians, strict=False):
             draws = stream("udr", *names, similarity)
             into[members], comparisons[members] = aggregate(
-                values[square], collapsed[members], udr.p, draws
+                values[square], collapsed[members], udr.p, draws, symmetric
             )
     return table_of(
         "ranks",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metrics import INFORMATIVE_KL
+from metrics import INFORMATIVE_KL, SIMILARITIES
 from metrics.udr import Pairs, aggregate, pairwise
 from tasks.own import OwnModels, naming_file, read_models
 from tasks.streams import stream
@@ -36,7 +36,10 @@ def rank_file(file: Path, similarity: str, p: int | None, plot: Path | None) -> 
     with naming_file(file):
         pairs = pairwise(own.codes, own.kl, similarity)
     collapsed = pairs.informative == 0
-    udr, comparisons = aggregate(pairs.udr, collapsed, p, stream("udr", "file", similarity))
+    symmetric = SIMILARITIES[similarity].symmetric
+    udr, comparisons = aggregate(
+        pairs.udr, collapsed, p, stream("udr", "file", similarity), symmetric
+    )
     models = [
         {
             "model": own.names[i] if own.names else i,

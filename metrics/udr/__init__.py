@@ -4,7 +4,7 @@ Two models of the same points are compared by a matrix of similarities between t
 row a says how much each latent of model j (target) has in common with latent a of model i
 (regressor). Each similarity is a file, metrics/udr/NAME.py. pair_score.py scores the matrix: high
 where every informative row and column has one large entry. A model's score is the median over its
-comparisons.
+comparisons. A file may instead score pairs in a way of its own, as centrality.py does.
 
 Paper: Duan et al. 2020, "Unsupervised model selection for variational disentangled representation
 learning", section 4 and appendix A.5.
@@ -16,6 +16,8 @@ Conventions:
 - All models are compared by second moments: one product of matrices for both directions of all
   pairs. Its rounding, of float32, is the only thing in which a pair depends on the other models in
   the same product.
+- The models of a pair may have different numbers of latents.
+- Pairs that a file scores in a way of its own have no udr_eq2: it is NaN.
 """
 
 from collections.abc import Iterator
@@ -26,7 +28,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from metrics import INFORMATIVE_KL, SIMILARITIES
 from metrics.base.arrays import BadArray, numbers
-from metrics.udr.moments import Flags, Matrix, Moments, Prepared, kind, prepare
+from metrics.udr import moments
+from metrics.udr.moments import Flags, Matrix, Moments, Prepared, WithMoments, kind, own_pairs
 
 __all__ = [
     "SIMILARITIES",
@@ -49,7 +52,7 @@ class Pairs:
     """Comparisons of i (rows, regressors) with j (columns, targets); NaN on the diagonal."""
 
     udr: Matrix  # (models, models)
-    udr_eq2: Matrix  # (models, models)
+    udr_eq2: Matrix  # (models, models); NaN where the similarity has none
     informative: NDArray[np.int64]  # (models,): how many latents are
 
 
@@ -90,6 +93,12 @@ def pairwise(
     return Pairs(udr, udr_eq2, informative.sum(axis=1))
 
 
+def prepare(codes: ArrayLike, similarity: str) -> Prepared:
+    """Codes (models, points, latents) of any scale, as `similarity` compares them."""
+    own = own_pairs(similarity)
+    return own.prepare(codes) if own else moments.prepare(codes, similarity)
+
+
 def similarity_matrix(codes_i: ArrayLike, codes_j: ArrayLike, similarity: str = "lasso") -> Matrix:
     """Similarities of all latents of model i (rows, regressors) with all of j (columns, targets).
 
@@ -101,7 +110,9 @@ def similarity_matrix(codes_i: ArrayLike, codes_j: ArrayLike, similarity: str = 
     )
     if len(i) != len(j):
         raise BadArray("codes_j", f"{len(j)} rows", f"{len(i)}, as codes_i")
-    a, b = (_Side(prepare(codes[None], similarity)) for codes in (i, j))
+    if own := own_pairs(similarity):
+        return own.similarities(i, j)
+    a, b = (_Side(moments.prepare(codes[None], similarity)) for codes in (i, j))
     return kind(similarity).similarities(_moments(a, b, _product(a, b), 0))
 
 
@@ -115,6 +126,11 @@ def compare(
 
     A model that stands on both sides is compared with itself like any other.
     """
+    _check(regressors, targets, informative_regressors, informative_targets)
+    if own := own_pairs(regressors.similarity):
+        scores = own.compare(regressors, targets, informative_regressors, informative_targets)
+        return scores, np.full_like(scores, np.nan)
+    assert isinstance(regressors, WithMoments) and isinstance(targets, WithMoments)
     udr, udr_eq2 = np.zeros((2, len(regressors.latents), len(targets.latents)))
     targets_side = _Side(targets, informative_targets)
     alike = regressors is targets and informative_regressors is informative_targets
@@ -132,6 +148,14 @@ def compare_both(
 ) -> tuple[Matrix, Matrix, Matrix, Matrix]:
     """udr and udr_eq2 where a predicts b, (models of a, models of b), and where b predicts a,
     (models of b, models of a)."""
+    _check(a, b, informative_a, informative_b)
+    if own_pairs(a.similarity):
+        there, back = (
+            compare(a, b, informative_a, informative_b),
+            compare(b, a, informative_b, informative_a),
+        )
+        return *there, *back
+    assert isinstance(a, WithMoments) and isinstance(b, WithMoments)
     udr_ab, eq2_ab = np.zeros((2, len(a.latents), len(b.latents)))
     udr_ba, eq2_ba = np.zeros((2, len(b.latents), len(a.latents)))
     side_b = _Side(b, informative_b)
@@ -144,19 +168,37 @@ def compare_both(
     return udr_ab, eq2_ab, udr_ba, eq2_ba
 
 
+def _check(
+    regressors: Prepared,
+    targets: Prepared,
+    informative_regressors: Flags,
+    informative_targets: Flags,
+) -> None:
+    if regressors.similarity != targets.similarity:
+        raise BadArray(
+            "targets",
+            f"latents prepared for {targets.similarity}",
+            f"latents prepared for {regressors.similarity}, as the regressors",
+        )
+    (*_, points), (*_, of_targets) = regressors.shape, targets.shape
+    if points != of_targets:
+        raise BadArray("targets", f"{of_targets} points", f"{points}, as the regressors")
+    for prepared, flags in ((regressors, informative_regressors), (targets, informative_targets)):
+        if flags.shape != prepared.shape[:2] or flags.dtype != np.bool_:
+            raise BadArray(
+                "informative",
+                f"{flags.dtype} of shape {flags.shape}",
+                f"booleans of shape {prepared.shape[:2]}",
+            )
+
+
 class _Side:
     """The informative latents of the models on one side of comparisons, in one list."""
 
-    def __init__(self, prepared: Prepared, informative: Flags | None = None) -> None:
-        models, latents, points = prepared.latents.shape
+    def __init__(self, prepared: WithMoments, informative: Flags | None = None) -> None:
+        models, latents, points = prepared.shape
         if informative is None:
             informative = np.ones((models, latents), dtype=np.bool_)
-        if informative.shape != (models, latents) or informative.dtype != np.bool_:
-            raise BadArray(
-                "informative",
-                f"{informative.dtype} of shape {informative.shape}",
-                f"booleans of shape {(models, latents)}",
-            )
         self.prepared, self.informative = prepared, informative
         self.folds = prepared.folds()
         self.rows = prepared.latents[informative]  # (informative latents, points)
@@ -167,19 +209,9 @@ class _Side:
         self.shares = np.array([part.stop - part.start for part in self.folds]) / points
 
 
-def _parts(regressors: Prepared, targets: _Side) -> Iterator[slice]:
+def _parts(regressors: WithMoments, targets: _Side) -> Iterator[slice]:
     """Regressors, so many at a time that their product with the targets keeps to PRODUCT_BYTES."""
-    how, (models, latents, _) = kind(regressors.similarity), regressors.latents.shape
-    if regressors.similarity != targets.prepared.similarity:
-        raise BadArray(
-            "targets",
-            f"latents prepared for {targets.prepared.similarity}",
-            f"latents prepared for {regressors.similarity}, as the regressors",
-        )
-    points = targets.rows.shape[1]
-    if regressors.latents.shape[2] != points:
-        accepted = f"{regressors.latents.shape[2]}, as the regressors"
-        raise BadArray("targets", f"{points} points", accepted)
+    how, (models, latents, _) = kind(regressors.similarity), regressors.shape
     each = how.FOLDS * latents * max(1, len(targets.rows)) * np.dtype(how.PRODUCT).itemsize
     step = max(1, PRODUCT_BYTES // each)
     return (slice(start, min(start + step, models)) for start in range(0, models, step))
@@ -228,9 +260,14 @@ def _moments(
 
 
 def aggregate(
-    pair_scores: ArrayLike, collapsed: ArrayLike, p: int | None, rng: np.random.Generator
+    pair_scores: ArrayLike,
+    collapsed: ArrayLike,
+    p: int | None,
+    rng: np.random.Generator,
+    symmetric: bool = False,
 ) -> tuple[Matrix, NDArray[np.int64]]:
-    """Every model's score as a target, and how many comparisons it is the median of.
+    """Every model's score, and of how many comparisons: their median, the model being the target;
+    or if `symmetric`, their mean, of which each is the mean of both directions.
 
     pair_scores is (models, models), with NaN where two models were not compared. p is how many
     other models each is compared with, drawn without replacement; None, or fewer models, is all.
@@ -239,7 +276,7 @@ def aggregate(
     compared with it: otherwise one such model would lower the scores of all others. A model without
     any other to be compared with scores NaN with 0 comparisons.
     """
-    pair_scores, collapsed = np.asarray(pair_scores, dtype=np.float64), np.asarray(collapsed)
+    scores_of, collapsed = np.asarray(pair_scores, dtype=np.float64), np.asarray(collapsed)
     models = collapsed.size
     if collapsed.shape != (models,) or collapsed.dtype != np.bool_:
         raise BadArray(
@@ -247,16 +284,19 @@ def aggregate(
             f"{collapsed.dtype} of shape {collapsed.shape}",
             "booleans of shape (models,)",
         )
-    if pair_scores.shape != (models, models):
-        raise BadArray("pair_scores", f"shape {pair_scores.shape}", f"{(models, models)}")
+    if scores_of.shape != (models, models):
+        raise BadArray("pair_scores", f"shape {scores_of.shape}", f"{(models, models)}")
     if p is not None and p < 1:
         raise BadArray("p", str(p), "1 or more, or None for all")
-    compared = ~np.isnan(pair_scores) & ~collapsed[:, None] & ~np.eye(models, dtype=bool)
+    if symmetric:
+        scores_of = (scores_of + scores_of.T) / 2
+    average = np.mean if symmetric else np.median
+    compared = ~np.isnan(scores_of) & ~collapsed[:, None] & ~np.eye(models, dtype=bool)
     scores, comparisons = np.zeros(models), np.zeros(models, dtype=np.int64)
     for model in np.flatnonzero(~collapsed):
         others = np.flatnonzero(compared[:, model])
         if p is not None and p < len(others):
             others = rng.choice(others, size=p, replace=False)
         comparisons[model] = len(others)
-        scores[model] = np.median(pair_scores[others, model]) if len(others) else np.nan
+        scores[model] = average(scores_of[others, model]) if len(others) else np.nan
     return scores, comparisons

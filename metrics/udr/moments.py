@@ -5,10 +5,11 @@ of many, the targets. Each is a sum over a fold of the points, divided by the nu
 so that a fold's moments can be left out or taken alone.
 """
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
 from importlib import import_module
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,7 +35,7 @@ class Moments:
 
 
 class Similarity(Protocol):
-    """What metrics/udr/NAME.py holds."""
+    """What metrics/udr/NAME.py holds if it compares by moments."""
 
     FOLDS: int  # consecutive parts of the points, of equal size up to one point
     PRODUCT: type[np.floating[Any]]  # what the product of float32 latents is summed in
@@ -48,29 +49,72 @@ class Similarity(Protocol):
         """(regressors, targets), none negative."""
 
 
+class OwnPairs(Protocol):
+    """What metrics/udr/NAME.py holds if it compares in a way of its own."""
+
+    @staticmethod
+    def prepare(codes: ArrayLike) -> "Prepared":
+        """Codes (models, points, latents), ready to be compared."""
+
+    @staticmethod
+    def compare(
+        regressors: Any, targets: Any, informative_regressors: Flags, informative_targets: Flags
+    ) -> Matrix:
+        """The scores (models i, models j) of what prepare() gave."""
+
+    @staticmethod
+    def similarities(codes_i: ArrayLike, codes_j: ArrayLike) -> Matrix:
+        """(latents of i, latents of j) of codes (points, latents), none negative."""
+
+
 def kind(similarity: str) -> Similarity:
+    return _module(similarity)  # type: ignore[no-any-return]
+
+
+def own_pairs(similarity: str) -> OwnPairs | None:
+    """None for a similarity that compares by moments."""
+    module = _module(similarity)
+    return module if hasattr(module, "compare") else None
+
+
+def _module(similarity: str) -> Any:
     if similarity not in SIMILARITIES:
         raise BadArray("similarity", repr(similarity), ", ".join(SIMILARITIES))
-    module: Any = import_module(f"metrics.udr.{similarity}")
-    return module  # type: ignore[no-any-return]
+    return import_module(f"metrics.udr.{similarity}")
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """Models' standardised (or ranked) latents, ready to be compared."""
+class Prepared(ABC):
+    """Models of the same points, ready to be compared; each field but the first has a row per
+    model."""
 
     similarity: str
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int, int]:
+        """Models, latents and points."""
+
+    def __getitem__(self, models: slice | list[int]) -> Self:
+        arrays = (getattr(self, field.name)[models] for field in fields(self)[1:])
+        return type(self)(self.similarity, *arrays)
+
+
+@dataclass(frozen=True)
+class WithMoments(Prepared):
+    """Models' standardised (or ranked) latents."""
+
     latents: NDArray[np.float32]  # (models, latents, points): contiguous over what is summed
     grams: Matrix  # (models, folds, latents, latents), as in Moments
     means: Matrix  # (models, folds, latents)
 
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        models, latents, points = self.latents.shape
+        return models, latents, points
+
     def folds(self) -> list[slice]:
         return consecutive(self.latents.shape[2], kind(self.similarity).FOLDS)
-
-    def __getitem__(self, models: slice) -> "Prepared":
-        return Prepared(
-            self.similarity, self.latents[models], self.grams[models], self.means[models]
-        )
 
 
 def consecutive(points: int, folds: int) -> list[slice]:
@@ -79,7 +123,7 @@ def consecutive(points: int, folds: int) -> list[slice]:
     return [slice(int(start), int(end)) for start, end in pairwise([0, *ends])]
 
 
-def prepare(codes: ArrayLike, similarity: str) -> Prepared:
+def prepare(codes: ArrayLike, similarity: str) -> WithMoments:
     """Codes (models, points, latents) of any scale, as `similarity` compares them.
 
     A constant latent becomes 0, exactly.
@@ -99,7 +143,7 @@ def prepare(codes: ArrayLike, similarity: str) -> Prepared:
         for fold, part in enumerate(folds):
             grams[model, fold] = rounded[:, part] @ rounded[:, part].T / points
             means[model, fold] = rounded[:, part].sum(axis=1) / points
-    return Prepared(similarity, standard, grams, means)
+    return WithMoments(similarity, standard, grams, means)
 
 
 def standardised(latents: Matrix) -> Matrix:
