@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from metrics import SIMILARITIES
+
 # Pools from the fairest for choosing a model to the least. Duan et al. 2020, section 4: comparing
 # over all strengths is preferable for choosing models, within one strength for choosing strengths.
 POOL_ORDER = ("method", "data", "cell")
@@ -70,10 +72,12 @@ def main_ranking(rows: Iterable[Row]) -> list[Row]:
     return list({row["model_id"]: row for row in sorted(chosen, key=_comparisons)}.values())
 
 
-def ranking_place(similarity: str, pool: str) -> tuple[bool, str, int]:
-    """Sorts rankings: the paper's similarity first, then the fairest pool."""
+def ranking_place(similarity: str, pool: str) -> tuple[int, str, int]:
+    """Sorts rankings: by similarities in the order of their table, then the fairest pool."""
+    known = list(SIMILARITIES)
+    first = known.index(similarity) if similarity in known else len(known)
     place = POOL_ORDER.index(pool) if pool in POOL_ORDER else len(POOL_ORDER)
-    return similarity != "lasso", similarity, place
+    return first, similarity, place
 
 
 def _comparisons(row: Mapping[Any, Any]) -> float:

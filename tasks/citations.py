@@ -279,14 +279,16 @@ def references(
 ) -> Sequence[Reference]:
     """The papers of exactly what is used, each once with all that it is cited for."""
     uses = [("locatello-2019", "the study's design")]
-    uses += [("duan-2020", "UDR")] if ranked else []
+    rankings = [SIMILARITIES[name] for name in similarities if name in SIMILARITIES]
+    by_udr = ranked and any(by.ranking == "UDR" for by in rankings or SIMILARITIES.values())
+    uses += [("duan-2020", "UDR")] if by_udr else []
     uses += [(METHODS[name].paper, METHODS[name].title) for name in methods if name in METHODS]
     for name in (name for name in metrics if name in METRICS):
         papers = (METRICS[name].paper, *METRICS[name].as_in)
         uses += [(paper, METRICS[name].title) for paper in papers]
     known = [DATA_SETS[name] for name in data if name in DATA_SETS]  # the others are the user's own
     uses += [(paper, entry.title) for entry in known for paper in entry.papers]
-    uses += [(SIMILARITIES[s].paper, f"UDR ({SIMILARITIES[s].title})") for s in similarities]
+    uses += [(by.paper, f"{by.ranking} ({by.title})") for by in rankings]
     cited_for: dict[str, list[str]] = {}
     for key, what in uses:
         if key in PAPERS:  # a method or metric of your own may name none of them

@@ -22,6 +22,7 @@ import torch
 import models
 from data.base.cache import ENVIRONMENT
 from infra.store import Store
+from metrics.udr.moments import own_pairs
 from models.architecture import VAE
 from models.recipe import Recipe
 from models.representation import encode
@@ -43,7 +44,7 @@ BATCH, STEPS, WARM_UP = 64, 8, 3
 PICTURES = 200
 PROBES = 100, 1000  # rows
 STEPS_FOR_PICTURES = 20
-FEW, MANY = 4, 48  # models that are compared
+FEW, SOME, MANY = 4, 12, 48  # models that are compared
 FEW_ROWS = 200
 
 
@@ -144,8 +145,10 @@ def _pairs(latents: int, rows: int, similarities: list[str]) -> dict[str, float]
     a row of the codes."""
     _compare(latents, FEW_ROWS, FEW, similarities)  # compiles
     of_models, _, codes = _compare(latents, rows, FEW, similarities)
-    of_pairs, size, _ = _compare(latents, FEW_ROWS, MANY, similarities)
-    pairs = MANY * (MANY - 1) * max(len(similarities), 1)
+    by_points = any(own_pairs(name) for name in similarities)  # not by moments, which are few
+    count, points = (SOME, rows) if by_points else (MANY, FEW_ROWS)
+    of_pairs, size, _ = _compare(latents, points, count, similarities)
+    pairs = count * (count - 1) * max(len(similarities), 1)
     return {
         "compare_row": of_models / FEW / rows,
         "pair": of_pairs / pairs,

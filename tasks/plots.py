@@ -22,7 +22,7 @@ from metrics.base.information import entropy
 from metrics.base.inputs import Inputs
 from metrics.udr import similarity_matrix
 from tasks.best import best_and_worst
-from tasks.words import method_name, symbol
+from tasks.words import UDR, method_name, ranking_name, symbol
 
 ACROSS = 3  # matrices in a row
 GAP = 0.8  # between two methods, in widths of a strength
@@ -159,11 +159,12 @@ def draw_models(
 ) -> None:
     """The ranking, and how its extremes agree with their partners; `side` gets a model's place."""
     udr, collapsed = [model.udr for model in models], [model.collapsed for model in models]
+    ranking = ranking_name(similarity)
     agreements = [
-        agreement(f"{end}, UDR {udr[model]:.3f}", side(partner), side(model), similarity)
+        agreement(f"{end}, {ranking} {udr[model]:.3f}", side(partner), side(model), similarity)
         for end, model, partner in extremes(scores, udr, collapsed)
     ]
-    draw_ranking(models, agreements, title, target, best)
+    draw_ranking(models, agreements, title, target, best, ranking)
 
 
 def draw_ranking(
@@ -172,6 +173,7 @@ def draw_ranking(
     title: str,
     target: Path,
     best: BestStrengths | None = None,
+    ranking: str = UDR,
 ) -> None:
     """The ranking above, the agreements below it."""
     from matplotlib.figure import Figure
@@ -198,7 +200,7 @@ def draw_ranking(
         heading = "similarity of latents: a model, across, and its nearest partner, down"
         lower.suptitle(heading, fontsize=11)
     panel.set_title(title, fontsize=10, loc="left")
-    panel.set_ylabel("UDR")
+    panel.set_ylabel(ranking)
     panel.set_ylim(-0.03, 1.03)
     panel.grid(axis="y", color="#e3e0d8", linewidth=0.8)
     panel.set_axisbelow(True)

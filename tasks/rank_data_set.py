@@ -20,6 +20,7 @@ from tasks.study.pair_parts import wanted_parts
 from tasks.study.scores import headlines, read_scores
 from tasks.study.spec import Udr
 from tasks.study.survey import CellState
+from tasks.words import ranking_name
 
 Rows = list[dict[str, Any]]
 KEYS = ("model_id", "method", *AXES, "strength", "seed")
@@ -148,5 +149,5 @@ def _draw(
     marked = [(sweep(row), row["strength"]) for row in ranking.strengths if row["best"]]
     best = BestStrengths(ranking.strengths_pool, marked)
     similarity = udr.similarities[0]
-    title = f"{ranking.data}: UDR, {similarity}, pool {udr.pools[0]}"
+    title = f"{ranking.data}: {ranking_name(similarity)}, {similarity}, pool {udr.pools[0]}"
     draw_models(plotted, scores[0], side, similarity, title, target, best)

@@ -12,6 +12,7 @@ from metrics.udr import Pairs, aggregate, pairwise
 from tasks.own import OwnModels, naming_file, read_models
 from tasks.streams import stream
 from tasks.what_was_read import doubts, models_text
+from tasks.words import ranking_name
 
 Rows = list[dict[str, Any]]
 
@@ -51,7 +52,8 @@ def rank_file(file: Path, similarity: str, p: int | None, plot: Path | None) -> 
         for i in range(len(udr))
     ]
     if plot is not None:
-        _draw(own, models, pairs, similarity, f"{file.name}: UDR, {similarity}", plot)
+        title = f"{file.name}: {ranking_name(similarity)}, {similarity}"
+        _draw(own, models, pairs, similarity, title, plot)
     values = [[_finite(v) for v in row] for row in pairs.udr]
     why = [*doubts(own.codes.shape[1], "point"), *_doubts_about_kl(own)]
     return FileRanking(similarity, models, values, models_text(own), why)

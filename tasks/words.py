@@ -10,6 +10,7 @@ from models import METHODS
 from tasks.study.axes import method_of, value_text, values_of
 
 MISSING = "–"
+UDR = "UDR"  # what most rankings without labels are called
 
 SOURCES = {
     "official": "the authors' own file",
@@ -22,11 +23,7 @@ BETTER = {
     "less": "less is better",
     "neither": "neither more nor less is better",
 }
-POOLS = {
-    "cell": "UDR, same strength",
-    "method": "UDR, all strengths",
-    "data": "UDR, all methods",
-}
+POOLS = {"cell": "same strength", "method": "all strengths", "data": "all methods"}
 POOL_MEANINGS = {
     "cell": "compared with the models of its own cell, which differ in their seed only",
     "method": "compared with all models of its data set and method",
@@ -60,10 +57,16 @@ def similarity_name(name: str) -> str:
     return SIMILARITIES[name].title if name in SIMILARITIES else name
 
 
+def ranking_name(similarity: str) -> str:
+    """UDR, or what else models are ranked by when they are compared so."""
+    return SIMILARITIES[similarity].ranking if similarity in SIMILARITIES else UDR
+
+
 def udr_name(pool: str, similarity: str, alone: bool) -> str:
-    """What a ranking is called; the similarity is named only where there are several."""
-    name = POOLS.get(pool, f"UDR, {pool}")
-    return name if alone else f"{name} ({similarity_name(similarity)})"
+    """What a ranking is called; a similarity of UDR is named only where there are several."""
+    ranking = ranking_name(similarity)
+    name = f"{ranking}, {POOLS.get(pool, pool)}"
+    return name if alone or ranking != UDR else f"{name} ({similarity_name(similarity)})"
 
 
 def strength_text(strength: float) -> str:

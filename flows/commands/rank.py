@@ -14,7 +14,7 @@ from infra.errors import WrongInput, escaped
 from infra.store import Store
 from tasks.best import ADVISED_POOLS, best_first, best_per_informative
 from tasks.study.spec import Study, Udr
-from tasks.words import POOL_MEANINGS, plural
+from tasks.words import POOL_MEANINGS, plural, ranking_name
 
 if TYPE_CHECKING:
     from tasks.rank_data_set import DataSetRanking
@@ -182,10 +182,11 @@ def _strengths_text(study: Study, ranking: DataSetRanking) -> str:
     ]
     if not lines:
         return ""
-    heading = f"Strengths by median UDR, pool {pool}: a model is {POOL_MEANINGS[pool]}."
+    score = ranking_name(udr.similarities[0])
+    heading = f"Strengths by median {score}, pool {pool}: a model is {POOL_MEANINGS[pool]}."
     advised = ADVISED_POOLS[-1]
     if pool != udr.pools[-1]:
-        heading += f"\nNo {advised} has two models yet, so that pool {advised} has no UDR."
+        heading += f"\nNo {advised} has two models yet, so that pool {advised} has no {score}."
         heading += "" if several else "\nOne model of each strength is no ground for a choice."
     elif pool != advised:
         heading += f"\nFor strengths, pool {advised} is advised (--pool {advised})."
@@ -199,7 +200,8 @@ def _summary(udr: Udr, ranking: DataSetRanking) -> str:
     ]
     facts.append(f"pool {udr.pools[0]}, {_comparisons(ranking.models, udr.p)}")
     if ranking.collapsed:
-        facts.append(f"{ranking.collapsed} collapsed (no informative latent, UDR 0)")
+        score = ranking_name(udr.similarities[0])
+        facts.append(f"{ranking.collapsed} collapsed (no informative latent, {score} 0)")
     if ranking.missing:
         facts.append(f"{ranking.missing} missing")
     text = "; ".join(facts)

@@ -51,8 +51,8 @@ class FewerRow:
 
 
 def curves_of_versions(results: Results) -> list[Curve]:
-    """Of every ranking, by similarity: each has its own pairs."""
-    similarities = dict.fromkeys(ranking.name for ranking in results.rankings)
+    """Of every ranking by UDR, by similarity: each has its own pairs."""
+    similarities = dict.fromkeys(ranking.name for ranking in results.udr_versions)
     return [curve for similarity in similarities for curve in curves(results, similarity)]
 
 

@@ -164,6 +164,7 @@ def _first_page(
             metrics=[metric.name for metric in results.metrics],
             data=dict.fromkeys([*(one.name for one in study.data), *frames.models["data"]]),
             ranked=bool(results.rankings),
+            similarities=list(dict.fromkeys(ranking.name for ranking in results.rankings)),
         ),
     }
 

@@ -14,7 +14,7 @@ from tasks.best import ranking_place
 from tasks.report.figures.colours import Style, styles_of
 from tasks.report.frames import Frames, parts, read_frames
 from tasks.study.spec import Study
-from tasks.words import metric_name, udr_name
+from tasks.words import UDR, metric_name, ranking_name, udr_name
 
 DIRECTIONS = {"more": 1, "less": -1, "neither": 0}
 
@@ -68,6 +68,11 @@ class Results:
     def rankings(self) -> list[Column]:
         return [column for column in self.columns if column.is_udr]
 
+    @property
+    def udr_versions(self) -> list[Column]:
+        """The rankings by UDR: others may be there, too."""
+        return [column for column in self.rankings if ranking_name(column.name) == UDR]
+
     @cached_property
     def udr(self) -> Column | None:
         """The main ranking: the first that ranks anything."""
@@ -118,7 +123,7 @@ def columns_of(frames: Frames, study: Study) -> tuple[Column, ...]:
         ((str(row.similarity), str(row.pool)) for row in pairs),
         key=lambda ranking: ranking_place(*ranking),
     )
-    single = len({similarity for similarity, _ in rankings}) == 1
+    single = len({similarity for similarity, _ in rankings if ranking_name(similarity) == UDR}) == 1
     return (
         *(Column(name, metric_name(name), direction=_direction(name)) for name in metrics),
         *(Column(name, udr_name(pool, name, single), pool) for name, pool in rankings),

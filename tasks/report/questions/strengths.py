@@ -27,7 +27,7 @@ from tasks.report.questions import (
 )
 from tasks.report.results import Column, Results, signed_so_more_is_better
 from tasks.report.spearman import ENOUGH, spearman
-from tasks.words import MISSING, number, plural, strength_text, symbol
+from tasks.words import MISSING, UDR, number, plural, ranking_name, strength_text, symbol
 
 QUESTION = Question(
     "Do the scores choose UDR's strength?",
@@ -84,8 +84,8 @@ def answer(results: Results) -> Answer:
         f"; some of these medians are of {plural(choices.seeds, 'model')} only" if few else "",
     )
     about = Markup(
-        "The table has the strength that each score and each version of UDR chooses: the one with "
-        "the highest median over seeds{}. A strength is "
+        "The table has the strength that each score and each ranking without labels chooses: the "
+        "one with the highest median over seeds{}. A strength is "
         '<span class="marked">marked</span> where a score from labels chooses the same as “{}”.'
     ).format(" (the lowest where less is better)" if lowest else "", choices.udr.title)
     orders = orders_of_strengths(results.models, choices.columns, choices.udr)
@@ -110,9 +110,11 @@ def orders_of_strengths(
 
 
 def _of_orders(orders: dict[Column, list[float]]) -> list[Sentence]:
-    """Means over data sets and methods, the scores from labels and the other versions of UDR."""
+    """Means over data sets and methods, the scores from labels and the other rankings."""
     parts = []
-    for is_udr, what in ((False, "scores from labels"), (True, "other versions of UDR")):
+    by_udr = all(ranking_name(c.name) == UDR for c in orders if c.is_udr)
+    others = "other versions of UDR" if by_udr else "other rankings without labels"
+    for is_udr, what in ((False, "scores from labels"), (True, others)):
         rhos = [rho for c, values in orders.items() if c.is_udr == is_udr for rho in values]
         if rhos:
             agree = sum(rho > 0 for rho in rhos)

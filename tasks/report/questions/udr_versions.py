@@ -51,7 +51,7 @@ class VersionRows:
 
 
 def answer(results: Results) -> Answer:
-    versions, scores = results.rankings, disentanglement(results.columns)
+    versions, scores = results.udr_versions, disentanglement(results.columns)
     every = of_versions(results.models, versions, scores) if versions and scores else []
     known = [rows for rows in every if np.isfinite(rows.rho).any()]
     if not known:
