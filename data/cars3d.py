@@ -22,6 +22,8 @@ DESCRIPTION = Grid(
     factor_names=("elevation", "azimuth", "object"),
     factor_sizes=(4, 24, 183),
     pictures=17_568,
+    categorical=("object",),
+    periodic=("azimuth",),
 )
 SOURCES: tuple[Source, ...] = ("official", "look-alike")
 LOOK_ALIKE = "cars3d-look-alike-1.pixels"  # raise the number when the pictures change

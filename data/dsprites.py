@@ -33,6 +33,8 @@ DESCRIPTION = Grid(
     factor_names=("shape", "scale", "orientation", "position_x", "position_y"),
     factor_sizes=(3, len(SCALES), ORIENTATIONS, POSITIONS, POSITIONS),
     pictures=737_280,
+    categorical=("shape",),
+    periodic=("orientation",),
 )
 SOURCES: tuple[Source, ...] = ("redrawn", "official")
 FILE = "dsprites-2.bits"  # raise the number when the pictures change

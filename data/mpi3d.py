@@ -34,6 +34,7 @@ def described(name: str) -> Grid:
         ),
         factor_sizes=(6, 6, 2, 3, 3, 40, 40),
         pictures=PICTURES,
+        categorical=("object_color", "object_shape", "background_color"),
     )
 
 

@@ -24,6 +24,8 @@ DESCRIPTION = Grid(
     factor_names=("floor_hue", "wall_hue", "object_hue", "scale", "shape", "orientation"),
     factor_sizes=(10, 10, 10, 8, 4, 15),
     pictures=480_000,
+    categorical=("shape",),
+    periodic=("floor_hue", "wall_hue", "object_hue"),  # the camera sees a sector, no whole turn
 )
 SOURCES: tuple[Source, ...] = ("official", "look-alike")
 PICTURES = 480_000

@@ -32,6 +32,8 @@ DESCRIPTION = Grid(
     factor_names=("category", "elevation", "azimuth", "lighting"),
     factor_sizes=(CATEGORIES, ELEVATIONS, AZIMUTHS, LIGHTINGS),
     pictures=48_600,  # ten of each point: one per instance
+    categorical=("category", "lighting"),
+    periodic=("azimuth",),
 )
 SOURCES: tuple[Source, ...] = ("official", "look-alike")
 LOOK_ALIKE = "smallnorb-look-alike-1.pixels"  # raise the number when the pictures change

@@ -20,6 +20,9 @@ HEADLINE = "score"  # the part that holds a metric's one number of a model, with
 
 # Added to the name of a part: its deviation over repeated draws (n - 1).
 DEVIATION = " deviation"
+# Added to "score", and followed by the name of a regime: the headline where metrics are told of
+# factors with noise (tasks/study/label_noise.py).
+LABEL_NOISE = " with label noise "
 
 
 def is_headline(part: str, factor: object) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,19 +14,22 @@ import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
-from data.base.protocol import DataSet, Finite, HasTargets, Targets
+from data.base.protocol import DataSet, Factors, Finite, HasTargets, Targets
 from infra.store import Store
 from metrics import DEVIATION, HEADLINE, METRICS
 from metrics.base.gaussians import sample
 from metrics.base.inputs import INTERVENED, Groups, Inputs, Pairs, Score
+from metrics.base.label_noise import Noise
 from metrics.base.predictors import SEEDS
 from metrics.evaluate import evaluate, needs, reads_factors
 from models.architecture import VAE
 from models.blank import encode_all
 from models.representation import encode, reconstruction_losses
 from tasks.data_sets import load
+from tasks.label_noise import perturbed, with_noisy_tables, without_groups
 from tasks.log import model_log
-from tasks.streams import stream
+from tasks.streams import Streams, stream
+from tasks.study.label_noise import noise_by_regime, noisy_part
 from tasks.study.model import Model
 from tasks.study.scores import up_to_date
 from tasks.study.spec import Metrics, Study, images_per_model
@@ -61,16 +64,24 @@ def _rows(
     possible = [name for name in missing if data_set.factor_names or not reads_factors(name)]
     wanted = study.metrics.model_copy(update={"names": tuple(possible)})
     rows: dict[str, list[object]] = {name: older[name].to_pylist() for name in COLUMNS}
-    evaluated: dict[str, list[Evaluated]] = {name: [] for name in missing}
+    regimes = noise_by_regime(wanted.label_noise, data_set)
+    labelled = [name for name in possible if reads_factors(name)]
+    evaluated: dict[tuple[str, str], list[Evaluated]] = {}  # by metric and regime of label noise
     codes_of = _codes_of(load_model(model, store), data_set, wanted) if possible else None
     for repeat in range(wanted.repeats):
         streams = streams_of(model, repeat)
         inputs = draw_inputs(codes_of, data_set, wanted, streams) if codes_of else None
         for name in missing:
-            began = time.perf_counter()
-            scores, reason = _evaluated(name, inputs if name in possible else None, streams)
-            evaluated[name].append(Evaluated(scores, reason, time.perf_counter() - began))
-    for name, repeats in evaluated.items():
+            of_metric = _evaluated(name, inputs if name in possible else None, streams)
+            evaluated.setdefault((name, ""), []).append(of_metric)
+        if codes_of and inputs and labelled:
+            settings = wanted.model_copy(update={"names": tuple(labelled)})
+            inputs = without_groups(inputs)  # clean and noisy groups are not held at once
+            for regime, noise in regimes.items():
+                noisy = _under_noise(inputs, noise, regime, codes_of, data_set, settings, streams)
+                for name, of_metric in noisy.items():
+                    evaluated.setdefault((name, regime), []).append(of_metric)
+    for (name, _), repeats in evaluated.items():
         reason = next((each.reason for each in repeats if each.reason), "")
         seconds = sum(each.seconds for each in repeats)
         for score in summarised([each.scores for each in repeats]):
@@ -114,24 +125,42 @@ def summarised(draws: list[list[Score]]) -> list[Score]:
     ]
 
 
-Streams: TypeAlias = Callable[[str], np.random.Generator]
-
-
 def streams_of(model: Model, repeat: int = 0) -> Streams:
     """The random stream of each purpose. More repeats change nothing of the first."""
     names = [model.id, f"repeat {repeat}"] if repeat else [model.id]
     return lambda purpose: stream(*names, purpose)
 
 
-def _evaluated(name: str, inputs: Inputs | None, streams: Streams) -> tuple[list[Score], str]:
+def _evaluated(name: str, inputs: Inputs | None, streams: Streams) -> Evaluated:
     """A metric's scores; or its headline without a value, and the reason why there is none."""
     no_value = [Score(HEADLINE, math.nan)]
     if inputs is None:
-        return no_value, "the pictures have no factors"
+        return Evaluated(no_value, "the pictures have no factors", 0.0)
+    began = time.perf_counter()
     try:
-        return evaluate(name, inputs, streams(name)), ""
+        scores, reason = evaluate(name, inputs, streams(name)), ""
     except ValueError as error:
-        return no_value, " ".join(str(error).split())
+        scores, reason = no_value, " ".join(str(error).split())
+    return Evaluated(scores, reason, time.perf_counter() - began)
+
+
+def _under_noise(
+    clean: Inputs,
+    noise: Mapping[int, Noise],
+    regime: str,
+    codes_of: CodesOf,
+    data_set: DataSet,
+    settings: Metrics,
+    streams: Streams,
+) -> dict[str, Evaluated]:
+    """Each metric's headline in one regime of label noise, under the part's own name."""
+    inputs = noisy_inputs(clean, noise, codes_of, data_set, settings, streams)
+    evaluated = {}
+    for name in settings.names:
+        of_metric = _evaluated(name, inputs, streams)
+        score = Score(noisy_part(regime), of_metric.scores[0].value)
+        evaluated[name] = replace(of_metric, scores=[score])
+    return evaluated
 
 
 def prepare_inputs(vae: VAE, data_set: DataSet, model: Model, settings: Metrics) -> Inputs:
@@ -153,22 +182,86 @@ def draw_inputs(
     Pictures without factors give rows without columns, and no groups.
     """
     wanted = needs(settings.names)
+    drawn = _drawn_groups(codes_of, data_set, settings, streams, {})
+    if "test_table" in wanted:
+        draws = streams("test table")
+        drawn["test_factors"] = data_set.sample(settings.test_points, draws)
+        drawn["test_codes"], drawn["test_targets"] = codes_of.with_targets(
+            drawn["test_factors"], draws
+        )
+    draws = streams("table")
+    factors = data_set.sample(settings.points, draws)
+    if "posterior" in wanted:
+        noise = streams("posterior")
+        codes, drawn["targets"], drawn["logvar"], drawn["reconstruction"] = codes_of.posteriors(
+            factors, draws, noise
+        )
+    else:
+        codes, drawn["targets"] = codes_of.with_targets(factors, draws)
+    seed = int(streams("trees").integers(SEEDS))
+    return Inputs(
+        codes,
+        factors,
+        trees=settings.trees,
+        tree_seed=seed,
+        continuous=data_set.continuous,
+        **drawn,
+    )
+
+
+def noisy_inputs(
+    clean: Inputs,
+    noise: Mapping[int, Noise],
+    codes_of: CodesOf,
+    data_set: DataSet,
+    settings: Metrics,
+    streams: Streams,
+) -> Inputs:
+    """The inputs where metrics are told of factors with noise: the same codes of tables, and the
+    same draws of groups, but the pictures that have what the metrics are told with noise."""
+    tables = with_noisy_tables(clean, noise, data_set, streams)
+    return replace(tables, **_drawn_groups(codes_of, data_set, settings, streams, noise))
+
+
+def _drawn_groups(
+    codes_of: CodesOf,
+    data_set: DataSet,
+    settings: Metrics,
+    streams: Streams,
+    noise: Mapping[int, Noise],
+) -> dict[str, Any]:
+    """The groups of all kinds that the metrics need, by their names in Inputs, and why others are
+    impossible. Pictures are of the values that metrics are told, where there is no noise."""
+    wanted = needs(settings.names)
     points, test_points, size = settings.points, settings.test_points, settings.group_size
+    each_factor = np.arange(len(data_set.factor_names))
+
+    def of_pictures(told: Factors, is_told: NDArray[np.bool_], purpose: str) -> Factors:
+        return perturbed(told, is_told, noise, data_set, streams, purpose) if noise else told
 
     def groups(count: int, name: str) -> Groups:
         draws = streams(name)
         factors, fixed = data_set.sample_groups(count, size, draws)
+        factors = of_pictures(factors, fixed[:, None] == each_factor, name)
         return Groups(codes_of(factors, draws), fixed)
 
     def pairs(count: int, name: str) -> Pairs:
         draws = streams(name)
         first, second, fixed = data_set.sample_pairs(count, size, draws)
+        is_told = fixed[:, None] == each_factor
+        first = of_pictures(first, is_told, f"{name}, first")
+        second = of_pictures(second, is_told, f"{name}, second")
         return Pairs(codes_of(first, draws), codes_of(second, draws), fixed)
 
     def variations(count: int, name: str) -> Groups:
         draws = streams(name)
         factors, varied = data_set.sample_variations(count, size, draws)
+        factors = of_pictures(factors, varied[:, None] != each_factor, name)
         return Groups(codes_of(factors, draws), varied)
+
+    def intervened(factor: int, told: Factors) -> Factors:
+        is_told = np.broadcast_to(each_factor == factor, (len(told), len(each_factor)))
+        return of_pictures(told, is_told, "interventions")
 
     kinds: dict[str, Callable[[int, str], Any]] = {
         "groups": groups,
@@ -187,35 +280,14 @@ def draw_inputs(
     if "interventions" in wanted:
         draws = streams("interventions")
         try:
-            intervened = data_set.sample_interventions(INTERVENED, draws)
-            drawn["interventions"] = tuple(codes_of(factors, draws) for factors in intervened)
+            every_factor = data_set.sample_interventions(INTERVENED, draws)
+            drawn["interventions"] = tuple(
+                codes_of(intervened(factor, told), draws)
+                for factor, told in enumerate(every_factor)
+            )
         except ValueError as error:
             impossible["interventions"] = str(error)
-    if "test_table" in wanted:
-        draws = streams("test table")
-        drawn["test_factors"] = data_set.sample(test_points, draws)
-        drawn["test_codes"], drawn["test_targets"] = codes_of.with_targets(
-            drawn["test_factors"], draws
-        )
-    draws = streams("table")
-    factors = data_set.sample(points, draws)
-    if "posterior" in wanted:
-        noise = streams("posterior")
-        codes, drawn["targets"], drawn["logvar"], drawn["reconstruction"] = codes_of.posteriors(
-            factors, draws, noise
-        )
-    else:
-        codes, drawn["targets"] = codes_of.with_targets(factors, draws)
-    seed = int(streams("trees").integers(SEEDS))
-    return Inputs(
-        codes,
-        factors,
-        trees=settings.trees,
-        tree_seed=seed,
-        impossible=impossible,
-        continuous=data_set.continuous,
-        **drawn,
-    )
+    return drawn | {"impossible": impossible}
 
 
 class CodesOf:

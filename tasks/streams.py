@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
+
+Streams: TypeAlias = Callable[[str], np.random.Generator]  # of what, by the purpose of a stream
 
 
 def entropy(*names: object) -> int:

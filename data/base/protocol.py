@@ -23,6 +23,9 @@ class Description:
     `content` is a hash of pictures that name and source do not determine, such as a user's own;
     `pictures` is how many there are, or None if every image is new. A continuous factor has bins of
     equal width for values wherever classes are needed: in factor_sizes and in all samples.
+
+    The values of a categorical factor have no order; those of a periodic one are evenly spaced on a
+    circle, so that the last is next to the first. All other factors are ordered.
     """
 
     name: str
@@ -33,6 +36,8 @@ class Description:
     content: str = field(default="", kw_only=True)
     pictures: int | None = field(default=None, kw_only=True)
     continuous: tuple[int, ...] = field(default=(), kw_only=True)  # factors that are real numbers
+    categorical: tuple[str, ...] = field(default=(), kw_only=True)  # names of factors
+    periodic: tuple[str, ...] = field(default=(), kw_only=True)  # names of factors
 
 
 class DataSet(Protocol):
@@ -52,6 +57,10 @@ class DataSet(Protocol):
     def pictures(self) -> int | None: ...
     @property
     def continuous(self) -> tuple[int, ...]: ...
+    @property
+    def categorical(self) -> tuple[str, ...]: ...
+    @property
+    def periodic(self) -> tuple[str, ...]: ...
 
     def sample(self, count: int, stream: np.random.Generator) -> Factors:
         """`count` points, independent and identically distributed: (count, factors)."""

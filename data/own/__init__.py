@@ -68,7 +68,9 @@ class _Prepared:
     def is_whole(self) -> bool:
         """Whether all files that the facts describe are there and undamaged."""
         facts = copies.read_facts(self.facts)
-        if facts is None or not pixels.seems_whole(self.pixels, _pixels_shape(facts)):
+        if facts is None or "categorical" not in facts:  # older versions did not write it
+            return False
+        if not pixels.seems_whole(self.pixels, _pixels_shape(facts)):
             return False
         if facts["names"] and not pixels.seems_whole(self.factors, _factors_shape(facts)):
             return False
@@ -100,6 +102,7 @@ class _Prepared:
             pixels=pixels.mapped(self.pixels, _pixels_shape(facts)),
             factors=factors,
             continuous=tuple(continuous),
+            categorical=tuple(facts["categorical"]),
             real=real,
             ignored=facts["ignored"],
             skipped=facts["skipped"],
@@ -130,6 +133,7 @@ def _prepare(files: OwnFiles, prepared: _Prepared, progress: Progress | None) ->
             for place, values in enumerate(table.values)
         ],
         "continuous": table.continuous,
+        "categorical": table.categorical,
     }
     mapped = pixels.prepared(prepared.pixels, _pixels_shape(facts), pictures.blocks, drawing)
     if table.names:

@@ -40,6 +40,13 @@ class FactorTable:
     codes: Factors
     continuous: list[int]
 
+    @property
+    def categorical(self) -> list[str]:
+        """The names of the columns of words. Truth values are the numbers 0 and 1 here, as the same
+        table in another format has them."""
+        columns = zip(self.names, self.values, strict=True)
+        return [name for name, values in columns if any(isinstance(v, str) for v in values)]
+
     def real(self) -> NDArray[np.float64]:
         """The values of the continuous columns: (rows, continuous factors)."""
         columns = [np.asarray(self.values[i], float)[self.codes[:, i]] for i in self.continuous]

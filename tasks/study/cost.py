@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from data.base.protocol import Description
 from infra.tables import TABLES
 from metrics.evaluate import needs, reads_factors
+from tasks.study.label_noise import noise_by_regime
 from tasks.study.measurements import Measured, few_points, model_key, pairs_key, step_key
 from tasks.study.model import Model
 from tasks.study.spec import Study, images_per_model
@@ -132,10 +133,11 @@ def _scoring(
     if not settings.names:
         return 0.0
     points = settings.repeats * settings.points
-    images = images_per_model(settings, data_set.factor_sizes)
+    regimes = len(noise_by_regime(settings.label_noise, data_set))
+    images = images_per_model(settings, data_set.factor_sizes, regimes)
     images = min(images, data_set.pictures or images)
     decoded = points if "posterior" in needs(settings.names) else 0
-    metrics = of_model["metrics"] * points / few_points(settings).points
+    metrics = of_model["metrics"] * (1 + regimes) * points / few_points(settings).points
     return of_model["score"] + images * image + decoded * of_model["train_row"] + metrics
 
 

@@ -54,6 +54,13 @@ class DataChoice(Settings):
         """The user's own folder or file of pictures."""
         return self.folder or self.images or ""
 
+    @property
+    def factor_names(self) -> tuple[str, ...]:
+        """Of the user's own data: none before they were read."""
+        if self.own:
+            return tuple(name for name, _ in self.read.factors) if self.read else ()
+        return data.describe(self.name).factor_names
+
     @model_serializer
     def _short(self) -> dict[str, Any]:
         """Only the fields that are set."""

@@ -30,13 +30,14 @@ def pairs_key(study: Study) -> str:
 
 
 def few_points(metrics: Metrics) -> Metrics:
-    """The same metrics of so few points that measuring them takes seconds."""
+    """The same metrics of so few points that measuring them takes seconds; without label noise,
+    whose factors the pictures that are measured do not have."""
     ratio = min(POINTS / metrics.points, 1.0)
     few = {
         "points": round(ratio * metrics.points),
         "test_points": round(ratio * metrics.test_points),
     }
-    return metrics.model_copy(update={**few, "repeats": 1})
+    return metrics.model_copy(update={**few, "repeats": 1, "label_noise": ()})
 
 
 def keys(study: Study, data_sets: dict[str, Description]) -> list[str]:

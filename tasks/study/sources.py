@@ -62,6 +62,7 @@ def with_sources(
         raise _all_of(lacking)
     found = study.model_copy(update={"data": tuple(choices)})
     _check_traces(found)
+    found.check_label_noise()
     return found
 
 

@@ -26,6 +26,7 @@ from metrics.evaluate import needs
 from models.recipe import Recipe
 from tasks.study.axes import sweep_name
 from tasks.study.data_choice import DataChoice, check_choices, with_name
+from tasks.study.label_noise import Regimes, check_factors, checked_regimes
 from tasks.study.model import Cell, Model
 from tasks.study.settings import Settings, distinct, file_name
 from tasks.study.traces import Traces, check_traces
@@ -68,6 +69,7 @@ class Metrics(PerModel):
     group_size: Annotated[int, Field(ge=2, strict=True)] = 64
     repeats: Positive = 1  # independent draws of everything that is drawn; a score is their mean
     trees: Kind = "presorted"  # or scikit-learn's, to check them: the same but for equal splits
+    label_noise: Regimes = ()  # on what metrics are told of factors, beside the clean scores
 
     def science(self) -> dict[str, Any]:
         """What changes the numbers."""
@@ -80,6 +82,11 @@ class Metrics(PerModel):
             if name not in metrics.METRICS:
                 raise WrongInput("metrics.names", name, one_of(metrics.METRICS, name))
         return distinct("metrics.names", names, empty=True)
+
+    @field_validator("label_noise", mode="before")
+    @classmethod
+    def _regimes_exist(cls, raw: Any) -> Regimes:
+        return checked_regimes(raw)
 
 
 Pool = Literal["cell", "method", "data"]
@@ -121,8 +128,9 @@ class Running(Settings):
     storage_minutes: Annotated[float, Field(ge=0)] = 10.0  # to wait for a full or read-only store
 
 
-def images_per_model(settings: Metrics, factor_sizes: Sequence[int]) -> int:
-    """Images that the metrics read of one model, counted as often as they are read."""
+def images_per_model(settings: Metrics, factor_sizes: Sequence[int], regimes: int = 0) -> int:
+    """Images that the metrics read of one model, counted as often as they are read: without label
+    noise, and once more in so many regimes of it, which read the same tables."""
     wanted = needs(settings.names)
     table = settings.points if settings.names else 0
     test_table = settings.test_points if "test_table" in wanted else 0
@@ -130,7 +138,7 @@ def images_per_model(settings: Metrics, factor_sizes: Sequence[int]) -> int:
     images_in_groups = (settings.points + settings.test_points) * settings.group_size
     groups = images_in_groups * sum(times[kind] for kind in times if kind in wanted)
     interventions = INTERVENED * sum(factor_sizes) if "interventions" in wanted else 0
-    return settings.repeats * (table + test_table + groups + interventions)
+    return settings.repeats * (table + test_table + (1 + regimes) * (groups + interventions))
 
 
 Strength = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -228,6 +236,16 @@ class Study(Settings):
         if self.traces:
             check_traces(self.traces, self.training.steps)
         return self
+
+    def _label_noise_has_factors(self) -> Study:
+        self.check_label_noise()
+        return self
+
+    def check_label_noise(self) -> None:
+        """Raise if label noise is on factors that no data set has. Those of the user's own data are
+        known once the data were read."""
+        if self.metrics.label_noise and all(not c.own or c.read for c in self.data):
+            check_factors(self.metrics.label_noise, [choice.factor_names for choice in self.data])
 
     @field_validator("seeds", mode="before")
     @classmethod

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +44,23 @@ def test_the_data_set_has_its_description(name):
     assert len(described.factor_names) == len(described.factor_sizes)
     assert len(set(described.factor_names)) == len(described.factor_names)
     assert all(size > 1 for size in described.factor_sizes)
+    with_a_kind = [*described.categorical, *described.periodic]
+    assert set(with_a_kind) <= set(described.factor_names)
+    assert len(set(with_a_kind)) == len(with_a_kind), "a factor has one kind"
+    assert described.categorical, "every known data set has objects or shapes"
+
+
+def test_the_kinds_of_factors():
+    dsprites = data.describe("dsprites")
+    for name in ("dsprites", "color_dsprites", "noisy_dsprites", "scream_dsprites"):
+        described = data.describe(name)
+        assert (described.categorical, described.periodic) == (("shape",), ("orientation",))
+        assert described.factor_sizes == dsprites.factor_sizes
+    assert data.describe("shapes3d").periodic == ("floor_hue", "wall_hue", "object_hue")
+    assert data.describe("smallnorb").categorical == ("category", "lighting")
+    assert data.describe("mpi3d_real") == replace(
+        data.describe("mpi3d_toy"), name="mpi3d_real", source="official"
+    )
 
 
 @pytest.mark.parametrize("name", LOCATELLO_2019)

@@ -13,7 +13,7 @@ import pytest
 
 from data import own
 from data.base.continuous import equal_bins
-from data.own import OwnFiles
+from data.own import OwnFiles, copies
 from infra.errors import WrongInput
 from tests.data.own import samples
 
@@ -273,3 +273,22 @@ def test_continuous_factors_are_bins_with_their_values(tmp_path):
     discrete = np.column_stack([table[:, 0], angle.round()])
     other = samples.write(tmp_path / "other.npz", pictures, discrete)
     assert own.load("mine", own.OwnFiles(other), tmp_path / "cache").content != loaded.content
+
+
+def test_columns_of_words_are_categorical_also_where_an_older_version_prepared_them(tmp_path):
+    file = samples.write(tmp_path / "own.npz", samples.pictures(12))
+    table = tmp_path / "factors.csv"
+    rows = [f"{'abc'[i % 3]},{i % 2},{str(i % 4 < 2).lower()}" for i in range(12)]
+    table.write_text("\n".join(["animal,size,grown", *rows]))
+    files, cache = own.OwnFiles(file, str(table)), tmp_path / "cache"
+    loaded = own.load("mine", files, cache)
+    assert (loaded.categorical, loaded.periodic) == (("animal",), ())
+    (facts,) = cache.glob("*.facts")
+    older = copies.read_facts(facts)
+    del older["categorical"]
+    facts.write_bytes(copies.with_checksum(older))
+    (pixels,) = cache.glob("*.pixels")
+    before = pixels.stat().st_mtime_ns
+    again = own.load("mine", files, cache)
+    assert (again.categorical, again.content) == (("animal",), loaded.content)
+    assert pixels.stat().st_mtime_ns == before, "pictures are not drawn again"
