@@ -50,6 +50,7 @@ QUESTIONS = (
     "strengths",
     "independence",
     "agreement",
+    "label_noise",
     "what_decides",
     "compare_methods",
     "unlabelled_choice",

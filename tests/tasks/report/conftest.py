@@ -21,6 +21,7 @@ from infra.tables import KEYS, schema
 from metrics import METRICS
 from tasks.study.axes import sweep_name
 from tasks.study.data_choice import DataChoice
+from tasks.study.label_noise import noisy_part
 from tasks.study.spec import Study
 
 # Parts of metrics that a question may read; add yours.
@@ -63,6 +64,7 @@ class Grid:
     seeds: int = 2
     steps: int = 120
     metrics: tuple[str, ...] = ("mig", "factor_vae")
+    label_noise: tuple[str, ...] = ()
     pools: tuple[str, ...] = ("cell", "method")
     logged: int = 12
     diverged: Mapping[tuple[str, str, float, int], str] = field(default_factory=dict)
@@ -92,7 +94,9 @@ class Grid:
                 "name": self.name,
                 "data": tuple(DataChoice.model_construct(name=name) for name in self.data),
                 "methods": {method: tuple(swept) for method, swept in self.methods.items()},
-                "metrics": study.metrics.model_copy(update={"names": self.metrics}),
+                "metrics": study.metrics.model_copy(
+                    update={"names": self.metrics, "label_noise": self.label_noise}
+                ),
             }
         )
 
@@ -180,6 +184,11 @@ def _fill_cell(
             scores = [("score", None, value), ("score", "shape", 9.0)]
             scores += [(part, None, value + i) for i, part in enumerate(PARTS.get(metric, ()), 1)]
             scores += [
+                (noisy_part(regime), None, value + _noise(identity, metric, amount))
+                for amount, regime in enumerate(grid.label_noise, 1)
+                if metric != "unsupervised"
+            ]
+            scores += [
                 (part, factor, value / place)
                 for part in FACTOR_PARTS.get(metric, ())
                 for place, factor in enumerate(FACTORS, 1)
@@ -200,6 +209,12 @@ def _fill_cell(
         if rows[table]:
             _write(store, table, key, rows[table])
     return rows["ranks"]
+
+
+def _noise(identity: str, metric: str, amount: int) -> float:
+    """Of a stream of its own, so that no other number depends on it."""
+    draws = np.random.default_rng(list(f"label noise {identity} {metric}".encode()))
+    return float(draws.normal(0, 0.05 * amount))
 
 
 def _model(grid: Grid, kl: np.ndarray, reason: str) -> dict[str, Any]:

@@ -41,6 +41,7 @@ PAPERS_GRID = Grid(
     seeds=3,
     steps=300_000,
     metrics=(*SIX, "downstream_logistic", "downstream_trees", "fairness", "unsupervised"),
+    label_noise=("low", "medium", "high"),
     diverged={("dsprites", "beta_vae", 16.0, 1): "loss is not finite at step 61"},
 )
 SMALL = replace(PAPERS_GRID, data=("dsprites",), methods={"beta_vae": (1.0, 4.0)}, diverged={})
