@@ -110,7 +110,12 @@ TABLES: dict[str, tuple[str, tuple[pa.Field, ...]]] = {
         "One row per model, metric, part and factor.",
         (
             _column("metric", pa.string(), "metric"),
-            _column("part", pa.string(), "score is the headline; other parts stand beside it"),
+            _column(
+                "part",
+                pa.string(),
+                "score is the headline; `score with label noise REGIME` the headline with noise on "
+                "what the metric is told of factors; other parts are the metric's own",
+            ),
             _column("factor", pa.string(), "factor of variation, or null"),
             _column("value", pa.float64(), "the value; null where there is none"),
             _column("reason", pa.string(), "why there is no value; empty where there is one"),

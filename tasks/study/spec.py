@@ -237,6 +237,7 @@ class Study(Settings):
             check_traces(self.traces, self.training.steps)
         return self
 
+    @model_validator(mode="after")
     def _label_noise_has_factors(self) -> Study:
         self.check_label_noise()
         return self
