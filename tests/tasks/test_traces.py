@@ -300,7 +300,7 @@ def test_a_process_that_is_killed_twice_leaves_what_gives_the_same_traces(
             cwd=ROOT,
             env=os.environ | {"OMP_NUM_THREADS": "1"},
         )
-        until = time.monotonic() + 60
+        until = time.monotonic() + 120
         while not awaited.exists() and process.poll() is None and time.monotonic() < until:
             time.sleep(0.001)
         os.kill(process.pid, signal.SIGKILL)
