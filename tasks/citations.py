@@ -280,8 +280,7 @@ def references(
     """The papers of exactly what is used, each once with all that it is cited for."""
     uses = [("locatello-2019", "the study's design")]
     rankings = [SIMILARITIES[name] for name in similarities if name in SIMILARITIES]
-    by_udr = ranked and any(by.ranking == "UDR" for by in rankings or SIMILARITIES.values())
-    uses += [("duan-2020", "UDR")] if by_udr else []
+    uses += [("duan-2020", "UDR")] if ranked else []
     uses += [(METHODS[name].paper, METHODS[name].title) for name in methods if name in METHODS]
     for name in (name for name in metrics if name in METRICS):
         papers = (METRICS[name].paper, *METRICS[name].as_in)

@@ -60,7 +60,7 @@ def answer(results: Results) -> Answer:
     if not collected:
         return missing(
             "No pictures of samples from the prior: no model has been trained, or the table "
-            "“pictures” has none, as in stores of older versions."
+            "“pictures” lacks them, as in stores of older versions."
         )
     return Answer((Sentence(ABOUT), Portraits(tuple(collected))))
 

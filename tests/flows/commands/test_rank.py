@@ -19,6 +19,7 @@ from sklearn.linear_model import Lasso
 
 from flows.cli import main
 from infra.store import Store
+from metrics.udr import pairwise
 from tasks.rank_data_set import medians_of_strengths
 from tasks.study.spec import Study
 from tests.flows.conftest import tolstoy
@@ -77,6 +78,23 @@ def strength(result: Codes) -> float:
 
 def times(store: Store) -> dict[str, list[tuple[str, int]]]:
     return {table: store.listing("tables", table) for table in store.names("tables")}
+
+
+def test_models_are_ranked_by_centrality(
+    full: tuple[Study, Store], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    study, store = full
+    models = models_of(study)
+    found = as_json(capsys, store.uri, "--pool", "data", "--similarity", "centrality")
+    by_id = {row["model_id"]: row["udr"] for row in found["data"][0]["models"]}
+    codes = np.stack([codes_of(model)[:, :2] for model in models])
+    pairs = pairwise(codes, None, "centrality").udr
+    expected = np.nanmean((pairs + pairs.T) / 2, axis=0)
+    assert [by_id[model.id] for model in models] == pytest.approx(expected.tolist())
+    plot = tmp_path / "ranking.png"
+    text = printed(capsys, store.uri, "--similarity", "centrality", "--plot", plot)
+    assert "Strengths by median ModelCentrality, pool cell" in text and "UDR" not in text
+    assert plot.stat().st_size > 10_000
 
 
 @pytest.mark.parametrize("pool", ["cell", "method", "data"])

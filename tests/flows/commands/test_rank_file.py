@@ -70,6 +70,35 @@ def test_a_file_is_ranked_as_by_hand(
         }
 
 
+def test_a_file_is_ranked_by_centrality(
+    arrays: dict[str, Codes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In groups by halves of a latent, as 70 points make two of them."""
+    np.savez(tmp_path / "own.npz", **arrays)
+    result = as_json(capsys, tmp_path / "own.npz", "--similarity", "centrality")
+    pairs, scores = np.array(result["pairs"], float), [row["udr"] for row in result["models"]]
+    codes, informative = arrays["codes"], arrays["kl"] > 0.01
+    for i in range(4):
+        for j in range(4):
+            if i != j:
+                voters, factors = (codes[m][:, informative[m]] for m in (i, j))
+                relative = []
+                for values in factors.T:
+                    upper = values >= np.sort(values)[35]
+                    halves = voters[~upper].var(axis=0), voters[upper].var(axis=0)
+                    relative += [half / voters.var(axis=0) for half in halves]
+                votes = np.zeros((voters.shape[1], factors.shape[1]))
+                for group, values in enumerate(relative):
+                    votes[values.argmin(), group // 2] += 1
+                assert pairs[i, j] == pytest.approx(votes.max(axis=1).sum() / votes.sum())
+    both = (pairs + pairs.T) / 2
+    expected = [*(np.nanmean(np.delete(both[:4, model], model)) for model in range(4)), 0]
+    assert scores == pytest.approx(expected)
+    assert len(set(scores)) > 3
+    text = printed(capsys, tmp_path / "own.npz", "--similarity", "centrality")
+    assert "5 models compared by centrality" in text
+
+
 def test_without_kl_all_that_varies_is_informative_and_models_may_have_names(
     arrays: dict[str, Codes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -168,6 +168,46 @@ def test_both_directions_at_once_are_each_direction(similarity):
     np.testing.assert_allclose(both[2], whole.udr[3:, :3], atol=1e-6)
 
 
+@BY_MOMENTS
+def test_models_of_different_numbers_of_latents_agree_with_the_definition(similarity):
+    """Each model against each, as if alone: scikit-learn, scipy and loops know no padding."""
+    rng = RNG(4)
+    factors = rng.normal(size=(300, 6))
+    sides, flags = [], []
+    for models, latents in ((3, 2), (2, 6)):
+        mixing = np.eye(6)[:, :latents] + 0.4 * rng.normal(size=(models, 6, latents))
+        sides.append(factors @ mixing)
+        flags.append(np.ones((models, latents), dtype=bool))
+    flags[1][0, [1, 4]] = False
+    flags[0][2] = False  # collapsed
+    a, b = (prepare(side, similarity) for side in sides)
+    scores = compare_both(a, b, *flags)
+    assert [each.shape for each in scores] == [(3, 2), (3, 2), (2, 3), (2, 3)]
+    for i in range(3):
+        for j in range(2):
+            of_i, of_j = sides[0][i][:, flags[0][i]], sides[1][j][:, flags[1][j]]
+            there, back = pair_by_definition(of_i, of_j, similarity)
+            assert (scores[0][i, j], scores[1][i, j]) == pytest.approx(there, abs=3e-6)
+            assert (scores[2][j, i], scores[3][j, i]) == pytest.approx(back, abs=3e-6)
+    different = ~np.isclose(scores[0], scores[1])
+    assert different[:2].all(), "the example must tell the formulas apart"
+
+
+def pair_by_definition(of_i, of_j, similarity):
+    """(udr, udr_eq2) where i predicts j, and where j predicts i; codes of informative latents."""
+    if not of_i.shape[1] or not of_j.shape[1]:
+        return (0, 0), (0, 0)
+    scores = []
+    for regressors, targets in ((of_i, of_j), (of_j, of_i)):
+        matrix = REFERENCES[similarity](standard(regressors), standard(targets))
+        columns = [max(c) ** 2 / sum(c) if sum(c) else 0.0 for c in matrix.T]
+        rows = [max(r) ** 2 / sum(r) if sum(r) else 0.0 for r in matrix]
+        total = sum(columns) + sum(rows)
+        mean = (np.mean(columns) + np.mean(rows)) / 2
+        scores.append((mean, total / (len(columns) + len(rows))))
+    return scores
+
+
 @EVERY
 def test_latents_alike_on_both_sides_need_not_be_the_same_object(similarity):
     codes, kl = zoo(RNG(2))
