@@ -68,9 +68,21 @@ class Store(Files):
     def part_made_from(self, table: str, key: str) -> str:
         """What a part was made from; empty if it does not exist or is damaged."""
         part = self._read_part(table, key, ["model_id"])
-        if part is None:
-            return ""
-        return cast(bytes, part.schema.metadata.get(b"made_from", b"")).decode()
+        return "" if part is None else made_from(part)
+
+    def narrow_part(self, table: str, key: str, columns: Sequence[str]) -> pa.Table | None:
+        """Some columns of a part whose others are large: their bytes are neither read nor checked.
+
+        None if the part does not exist or is damaged where it is read.
+        """
+        try:
+            path = self.path("tables", table, f"{key}.parquet")
+            with pq.ParquetFile(path, filesystem=self.fs, page_checksum_verification=True) as file:
+                rows = file.read(columns=columns, use_threads=False)
+                _check_shape(file, rows, table)
+                return _completed(rows, table, columns)
+        except (pa.ArrowException, OSError, ValueError):  # also a store out of reach: look again
+            return self._read_part(table, key, columns)
 
     def is_damaged(self, table: str, key: str, deep: bool) -> bool:
         """Whether a part cannot be read; unless `deep`, only its end is looked at."""
@@ -205,6 +217,11 @@ class Store(Files):
             return _completed(rows, table, columns)
         except (pa.ArrowException, OSError, ValueError):  # the parser's errors at wrong bytes
             return None
+
+
+def made_from(part: pa.Table) -> str:
+    """What a part that was read says that it was made from."""
+    return cast(bytes, (part.schema.metadata or {}).get(b"made_from", b"")).decode()
 
 
 def _newest(merged: Sequence[pa.Table], own: Sequence[pa.Table]) -> list[pa.Table]:

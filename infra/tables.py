@@ -155,6 +155,43 @@ TABLES: dict[str, tuple[str, tuple[pa.Field, ...]]] = {
             _column("collapsed", pa.bool_(), "no informative latent: udr is 0"),
         ),
     ),
+    "dynamics": (
+        "One row per model whose training dynamics were compared with those of its cell's others; "
+        "a part per cell.",
+        (
+            _column(
+                "dynamics",
+                pa.float64(),
+                "mean MMD² over the pairs of the cell's models, in all its rows; less is more "
+                "stable",
+            ),
+            _column(
+                "low",
+                pa.float64(),
+                "lower end of its bootstrap interval over models; null with two models",
+            ),
+            _column("high", pa.float64(), "upper end of the interval"),
+            _column("models", pa.int32(), "models of the cell that were compared"),
+            _column("partners", pa.list_(pa.string()), "ids of the others"),
+            _column("mmd2", pa.list_(pa.float64()), "MMD² with each partner"),
+            _column("steps", pa.list_(pa.int32()), "optimiser steps of the snapshots"),
+            _column("samples", pa.int32(), "samples that were traced, the same for all models"),
+            _column("factor_names", pa.list_(pa.string()), "factors of the samples"),
+            _column("factors", pa.list_(pa.int32()), "their values, samples × factors, row by row"),
+            _column("dimensions", pa.int32(), "of the joint embedding of the cell"),
+            _column(
+                "embedding",
+                pa.list_(pa.float32()),
+                "this model's points in it, snapshots × samples × dimensions, row by row",
+            ),
+            _column(
+                "settings", pa.string(), "JSON: how dynamics were compared (dynamics in the spec)"
+            ),
+            _column("bandwidth", pa.float64(), "of the MMD's kernel"),
+            _column("residual", pa.float64(), "of the embedding; above 1e-4 it has not converged"),
+            _column("seconds", pa.float64(), "seconds that the cell took"),
+        ),
+    ),
 }
 
 

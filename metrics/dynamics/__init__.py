@@ -32,6 +32,7 @@ __all__ = [
     "Dynamics",
     "Settings",
     "check_shape",
+    "chosen_snapshots",
     "dynamics",
     "joint_embedding",
     "memory_bytes",
@@ -64,10 +65,17 @@ class Dynamics:
         return self.residual <= embedding.TOLERANCE
 
 
+def chosen_snapshots(snapshots: int, settings: Settings) -> NDArray[np.int64]:
+    """The places of those that are compared, of so many."""
+    if settings.snapshots is None:
+        return np.arange(snapshots)
+    return np.linspace(0, snapshots - 1, settings.snapshots).round().astype(np.int64)
+
+
 def prepared(traces: Array, settings: Settings, stream: Stream) -> Array:
     """The traces of a model (snapshots, samples, units) as the kernel takes them."""
     if settings.snapshots is not None:
-        traces = traces[np.linspace(0, len(traces) - 1, settings.snapshots).round().astype(int)]
+        traces = traces[chosen_snapshots(len(traces), settings)]
     if traces.dtype != np.float64:
         traces = traces.astype(np.float32)
     if settings.standardised:

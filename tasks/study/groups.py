@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 
 from infra.store import Store
+from tasks.study.dynamics import all_compared
 from tasks.study.model import Cell, Model
 from tasks.study.pair_parts import SEPARATOR, wanted_parts
 from tasks.study.spec import Study, Udr
@@ -25,7 +26,8 @@ def groups_of(study: Study, cells: Iterable[Cell]) -> dict[str, list[Cell]]:
 def is_finished(study: Study, store: Store, states: Sequence[CellState]) -> bool:
     """Whether nothing is left to train, score or compare."""
     unfinished = any(state.unfinished or state.unscored for state in states)
-    return not unfinished and all_ranked(study, store, states)
+    ended = not unfinished and all_ranked(study, store, states)
+    return ended and all_compared(study, store, states)
 
 
 def all_ranked(study: Study, store: Store, states: Sequence[CellState]) -> bool:

@@ -22,10 +22,12 @@ from infra.errors import WrongInput, one_of
 from infra.tables import AXES
 from metrics.base.inputs import INTERVENED
 from metrics.base.trees import Kind
+from metrics.dynamics.settings import Settings as DynamicsSettings
 from metrics.evaluate import needs
 from models.recipe import Recipe
 from tasks.study.axes import sweep_name
 from tasks.study.data_choice import DataChoice, check_choices, with_name
+from tasks.study.dynamics_settings import settings_from
 from tasks.study.label_noise import Regimes, check_factors, checked_regimes
 from tasks.study.model import Cell, Model
 from tasks.study.settings import Settings, distinct, file_name
@@ -171,6 +173,7 @@ class Study(Settings):
     metrics: Metrics = Metrics()
     udr: Udr = Udr()
     traces: Traces | None = None  # recorded while models are trained
+    dynamics: DynamicsSettings = DynamicsSettings()
     running: Running = Running()
 
     _metrics_may_be_a_list = model_validator(mode="before")(with_metrics_section)
@@ -221,6 +224,15 @@ class Study(Settings):
     def _values_once(cls, values: Any, info: ValidationInfo) -> Any:
         name = str(info.field_name)
         return distinct(name, values) if isinstance(values, tuple) else values
+
+    @field_validator("dynamics", mode="before")
+    @classmethod
+    def _dynamics_are_settings(cls, raw: Any) -> DynamicsSettings:
+        if isinstance(raw, DynamicsSettings):
+            return raw
+        if not isinstance(raw, dict):
+            raise WrongInput("dynamics", raw, "a mapping")
+        return settings_from(raw, "dynamics.")
 
     @model_validator(mode="after")
     def _models_count(self) -> Study:
