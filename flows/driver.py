@@ -21,8 +21,10 @@ from infra.errors import WrongInput
 from infra.files import no_room
 from infra.store import Store
 from infra.workers import Call, CallQueue, Decision, Rank, Resources, Stopped, Workers
+from tasks.dynamics_memory import memory_gib
 from tasks.log import comparison_log, model_log
 from tasks.model_row import status_of, write_row
+from tasks.study.dynamics import is_compared
 from tasks.study.groups import groups_of, is_ranked, outdated
 from tasks.study.model import FAILED, TRAINED, Model
 from tasks.study.pair_parts import missing_parts, tiles
@@ -35,6 +37,7 @@ AFTER_SCORES = 1  # the priority of training: scores of trained models go first
 MERGED_TABLES = ("models", "curves", "pictures", "scores")
 MERGING = 4  # cells at once; in an order by seeds all of them want to be merged at the end
 CLAIM_SECONDS = 1.0
+NAMED = 3  # models in a line
 
 
 class StudyRun:
@@ -71,6 +74,7 @@ class StudyRun:
                 "train": unfinished,
                 "score": unfinished + unscored if study.metrics.names else 0,
                 "compare": len(self.groups),
+                "dynamics": len(states) if study.traces is not None else 0,
             },
             cells=len(states),
             steps=sum(m.recipe.steps for state in states for m in state.unfinished),
@@ -211,10 +215,42 @@ class StudyRun:
             self.progress.fail(no_rank(model_id))
         return None if failed else unreadable
 
+    def dynamics(self, workers: Workers, cell: str) -> None:
+        """The training dynamics of a cell, from the traces of its trained models."""
+        models, settings = self.cells[cell].trained, self.study.dynamics
+        self.progress.start("dynamics")
+        with self._claimed(f"dynamics-{cell}"):
+            done = self.storage.retry(lambda: is_compared(self.store, settings, cell, models))
+            if not done:
+                self._compare_dynamics(workers, cell, models)
+        self.progress.add("dynamics")
+
+    def _compare_dynamics(self, workers: Workers, cell: str, models: list[Model]) -> None:
+        memory = self.storage.retry(lambda: memory_gib(self.store, self.study.dynamics, models))
+        resources = Resources(memory_gib=memory, tries=self.study.running.tries)
+        if memory and (lacking := workers.missing(resources)):
+            _, wanted, most = lacking
+            trouble = (
+                f"{cell} is not compared by its dynamics: that takes {wanted:.1f} GiB of memory, "
+                f"and a worker can have {most:.1f}. With --set dynamics.snapshots=... it takes less"
+            )
+            self.progress.fail(trouble)
+            return
+        call = (self.store.uri, self.study, cell, models)
+        for _, outcome in self._results(
+            self._made(workers, self.worker.dynamics, [call], resources)
+        ):
+            if not self._failed(outcome, cell, "compared by its dynamics") and outcome:
+                self.progress.fail(without_traces(cell, outcome, len(models)))
+
     def _made(
-        self, workers: Workers, function: Callable[..., Any], calls: Iterable[Call]
+        self,
+        workers: Workers,
+        function: Callable[..., Any],
+        calls: Iterable[Call],
+        resources: Resources | None = None,
     ) -> CallQueue:
-        made = workers.calls(function, Resources(tries=self.study.running.tries))
+        made = workers.calls(function, resources or Resources(tries=self.study.running.tries))
         for call in calls:
             made.add(call)
         made.end()
@@ -222,7 +258,9 @@ class StudyRun:
 
     def _failed(self, outcome: object, group: str, what: str) -> bool:
         if isinstance(outcome, Exception):
-            reason = comparison_log(self.store, group).reason_for_end or in_a_line(outcome)
+            cause = getattr(outcome, "cause", outcome)
+            line = str(cause) if isinstance(cause, WrongInput) else in_a_line(outcome)
+            reason = comparison_log(self.store, group).reason_for_end or line
             self.progress.fail(f"{group} is not {what}: {reason}")
         return isinstance(outcome, Exception)
 
@@ -323,6 +361,17 @@ def comparison_calls(store: Store, study: Study, group: str, models: list[Model]
 
 def no_rank(model_id: str) -> str:
     return f"{model_id} has no rank: its representation is lost or damaged"
+
+
+def without_traces(cell: str, unreadable: Sequence[str], models: int) -> str:
+    """A line about the models of a cell whose traces are missing or damaged."""
+    ids = ", ".join(unreadable[:NAMED]) + (", ..." if len(unreadable) > NAMED else "")
+    left = models - len(unreadable)
+    what = "are left out of its dynamics" if left > 1 else "so its dynamics are not compared"
+    return (
+        f"{len(unreadable)} of the {models} models of {cell} have no readable traces ({ids})"
+        f"{' and' if left > 1 else ','} {what}"
+    )
 
 
 def _priorities(study: Study, states: Sequence[CellState]) -> dict[str, Rank]:

@@ -85,5 +85,6 @@ def _changed(study: Study, store: Store) -> str:
         "metrics": (study.metrics.names, older.metrics.names),
         "udr": (study.udr, older.udr),
         "traces": (study.traces, older.traces),
+        "dynamics": (study.dynamics, older.dynamics),
     }
     return ", ".join(name for name, (ours, stored) in parts.items() if ours != stored)

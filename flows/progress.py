@@ -18,8 +18,13 @@ if TYPE_CHECKING:
     from rich.progress_bar import ProgressBar
 
 LOG_SECONDS = 15.0
-STAGES = ("train", "score", "compare")
-NAMES = {"train": "training", "score": "scoring", "compare": "comparing"}
+STAGES = ("train", "score", "compare", "dynamics")
+NAMES = {
+    "train": "training",
+    "score": "scoring",
+    "compare": "comparing",
+    "dynamics": "comparing dynamics",
+}
 
 
 class Progress:
@@ -36,7 +41,8 @@ class Progress:
         steps: int = 0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.todo, self.cells, self.cells_done = todo, cells, 0
+        self.todo = dict.fromkeys(STAGES, 0) | todo
+        self.cells, self.cells_done = cells, 0
         self.steps, self.steps_done = steps, 0
         self._steps_at_start = 0
         self._clock = clock

@@ -1,4 +1,4 @@
-"""The Prefect flow of a study: prepare -> train -> score -> compare -> report.
+"""The Prefect flow of a study: prepare -> train -> score -> compare -> dynamics -> report.
 
 Prefect has one task per cell and stage, never one per model: a Prefect run costs a hundred times
 what a plain Ray task does, and a dashboard of 252 cells can be read.
@@ -90,6 +90,11 @@ def compare(run: StudyRun, workers: Workers, name: str) -> None:
     run.compare(workers, name)
 
 
+@_stage("dynamics")
+def dynamics(run: StudyRun, workers: Workers, name: str) -> None:
+    run.dynamics(workers, name)
+
+
 @_stage("report")
 def report(run: StudyRun, name: str) -> str:
     return run.storage.retry(lambda: renewed_report(run.study, run.store))
@@ -129,6 +134,10 @@ def _submitted(run: StudyRun, workers: Workers) -> list[Any]:
         compare.submit(run, workers, group, wait_for=[trained[cell.name] for cell in cells])
         for group, cells in run.groups.items()
     ]
+    if run.study.traces is not None:
+        compared += [
+            dynamics.submit(run, workers, name, wait_for=[ended]) for name, ended in trained.items()
+        ]
     return [*prepared.values(), *trained.values(), *scored, *compared]
 
 

@@ -63,6 +63,15 @@ def rank(uri: str, study: Study, group: str, models: list[Model]) -> None:
         rank_models(store, study, group, models)
 
 
+def dynamics(uri: str, study: Study, cell: str, models: list[Model]) -> list[str]:
+    """Compare the training dynamics of a cell; ids of models without readable traces."""
+    store = Store(uri)
+    with _limited_comparison(store, study, cell, f"comparing dynamics of {len(models)} models"):
+        from tasks.dynamics import score_cell
+
+        return score_cell(store, study, cell, models)
+
+
 @contextmanager
 def _limited(store: Store, model: Model, minutes: float | None) -> Iterator[None]:
     with ended_after(minutes, model_log(store, model.id).end):

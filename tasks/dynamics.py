@@ -24,7 +24,8 @@ from metrics.dynamics import (
 )
 from metrics.dynamics.kernels import Array
 from tasks.compare import key_columns
-from tasks.stored_traces import StoredTraces, read_traces, traces_shape
+from tasks.dynamics_memory import first_shape
+from tasks.stored_traces import StoredTraces, read_traces
 from tasks.streams import stream
 from tasks.study.dynamics import compared_from, with_traces
 from tasks.study.dynamics_settings import settings_text
@@ -101,23 +102,12 @@ def compare_cell(
     return CellDynamics(compared, unreadable, first, result, seconds)
 
 
-def memory_gib(store: Store, study: Study, models: Sequence[Model]) -> float:
-    """What comparing these models takes, about; 0 if none has traces."""
-    shape = _first_shape(store, with_traces(store, models))
-    return memory_bytes(len(models), shape, study.dynamics) / 2**30 if shape else 0.0
-
-
-def _first_shape(store: Store, models: Sequence[Model]) -> tuple[int, int, int] | None:
-    shapes = (traces_shape(store, model) for model in models)
-    return next((shape for shape in shapes if shape is not None), None)
-
-
 def _check(
     store: Store, settings: Settings, cell: str, models: Sequence[Model], prefix: str
 ) -> None:
     """Raise if the cell cannot be compared by these settings, or not in the memory of this machine,
     before all of the traces are read."""
-    shape = _first_shape(store, models)
+    shape = first_shape(store, models)
     if shape is None or len(models) < 2:
         return
     try:
@@ -152,9 +142,7 @@ def _check_same(cell: str, model: Model, found: StoredTraces, first: StoredTrace
             raise WrongInput(f"{cell}, traces", f"other {what} of {model.id}", accepted)
 
 
-def _units(
-    found: StoredTraces, settings: Settings, prefix: str
-) -> slice | NDArray[np.bool_]:
+def _units(found: StoredTraces, settings: Settings, prefix: str) -> slice | NDArray[np.bool_]:
     """Those of the layers that the settings name; all if they name none."""
     if settings.layers is None:
         return slice(None)

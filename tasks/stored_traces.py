@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
 from infra.store import Store
@@ -46,18 +45,3 @@ def read_traces(store: Store, model: Model) -> StoredTraces | None:
     if found.traces.shape != shape or found.factors.shape[1] != len(found.factor_names):
         return None
     return found if np.isfinite(found.traces).all() else None
-
-
-def traces_shape(store: Store, model: Model) -> tuple[int, int, int] | None:
-    """Snapshots, samples and units, from the file's header alone; None as above."""
-    try:
-        path = store.path("models", model.id, TRACES)
-        with store.fs.open_input_file(path) as file, zipfile.ZipFile(file) as archive:
-            with archive.open("traces.npy") as member:
-                version = npy_format.read_magic(member)
-                if version != (1, 0):
-                    return None
-                shape, *_ = npy_format.read_array_header_1_0(member)
-    except (ValueError, KeyError, EOFError, OSError, zipfile.BadZipFile):
-        return None
-    return shape if len(shape) == 3 else None

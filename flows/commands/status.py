@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 
 COLUMNS = ("cell", "models", "trained", "scored", "diverged", "failed", "left")
 EVERY_SECONDS = 5.0
-WATCHED = (*(("tables", name) for name in ("models", "scores", "pairs", "ranks")), (UNDER_WAY,))
+WATCHED = (
+    *(("tables", name) for name in ("models", "scores", "pairs", "ranks", "dynamics")),
+    (UNDER_WAY,),
+)
 SHARE = 4  # a large store takes seconds to read: a fifth of the time at most is spent on that
 FEWEST_CELLS = 3
 OTHER_LINES = 12  # of the screen: headings, counts, pace

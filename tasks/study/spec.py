@@ -126,7 +126,7 @@ class Running(Settings):
 
     order: Literal["seeds", "cells"] = "seeds"
     tries: Positive = 4  # of a model whose worker dies
-    minutes_per_comparison: Amount | None = None  # of a tile, or a ranking
+    minutes_per_comparison: Amount | None = None  # of a tile, a ranking, or a cell's dynamics
     storage_minutes: Annotated[float, Field(ge=0)] = 10.0  # to wait for a full or read-only store
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from flows.driver import StudyRun
 from infra.store import Store
+from infra.workers import Resources
 from tasks.model_row import write_row
 from tasks.study.model import Model
 from tasks.study.reading import parse_study
@@ -33,6 +34,7 @@ class Inline:
     """Workers that do each call at once, here, when its result is asked for."""
 
     stopping = False
+    gib = 4.0
 
     def __init__(self, does: Callable[..., object] | None = None) -> None:
         self.does = does
@@ -41,6 +43,11 @@ class Inline:
 
     def calls(self, function: Callable[..., Any], *_: object, priority: int = 0) -> InlineCalls:
         return InlineCalls(self, self.does or function)
+
+    def missing(self, resources: Resources) -> tuple[str, float, float] | None:
+        """A machine of this memory."""
+        memory = resources.memory_gib or 0.0
+        return ("memory", memory, self.gib) if memory > self.gib else None
 
     def map(
         self, function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]
