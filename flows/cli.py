@@ -246,7 +246,9 @@ def rank(
     ],
     /,
     *more: Annotated[str, Parameter(help="with --by dynamics: further files with traces")],
-    by: Annotated[str, Parameter(help="udr; or dynamics, of groups in files with traces")] = "udr",
+    by: Annotated[
+        str, Parameter(help="udr; or dynamics, of a store's cells or of groups in files")
+    ] = "udr",
     set_: Annotated[
         tuple[str, ...],
         Parameter(name="--set", help="name=value that changes how dynamics are compared"),
@@ -278,8 +280,10 @@ def rank(
     """Rank models without labels (UDR): which strength, which model? Also while a study runs.
 
     Pairs that are missing are compared first. In a file with codes (models, points, latents), all
-    models are compared with each other. In a file with traces (models, snapshots, samples, units)
-    and groups (models), groups are ranked by how alike their models learn (--by dynamics).
+    models are compared with each other.
+
+    With --by dynamics, cells of a study with traces are ranked by how alike their models learn; or
+    groups in a file with traces (models, snapshots, samples, units) and groups (models).
 
     Example: tolstoy rank studies/smoke; tolstoy rank models.npz --similarity spearman; tolstoy rank
     traces.npz --by dynamics
@@ -292,11 +296,11 @@ def rank(
             "--similarity": similarity,
             "--p": p,
             "--per-informative": per_informative,
-            "--data": data,
             "--ray": ray,
-            "--plot": plot,
         }
-        return rank_dynamics((place, *more), set_, udr_options, top, json)
+        return rank_dynamics(
+            (place, *more), set_, udr_options, data=data, plot=plot, top=top, json=json
+        )
     from flows.commands.rank import rank as rank_place
     from flows.ranking import RankRequest
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from infra.errors import WrongInput, one_of
@@ -11,8 +11,10 @@ from infra.runtime import free_memory_bytes
 from metrics.base.arrays import BadArray
 from metrics.dynamics import Dynamics, Settings, check_shape, dynamics, memory_bytes
 from metrics.dynamics.kernels import Array
+from tasks.dynamics import named_stream
 from tasks.own_traces import Group, OwnTraces
-from tasks.streams import stream
+from tasks.rank_cells import SETTING, not_converged
+from tasks.study.dynamics_settings import settings_from
 from tasks.study.plain_yaml import parse_yaml
 from tasks.what_was_read import doubts
 from tasks.words import plural, size_text
@@ -31,8 +33,9 @@ class DynamicsRanking:
         return {"groups": self.groups}
 
 
-def settings_of(changes: Sequence[str]) -> Settings:
-    """The default settings with these changes, each `name=value`."""
+def settings_of(changes: Sequence[str], older: Settings | None = None) -> Settings:
+    """These settings, or the default ones, with these changes, each `name=value`."""
+    older = older or Settings()
     names, values = [field.name for field in fields(Settings)], {}
     for change in changes:
         name, equals, text = change.partition("=")
@@ -40,14 +43,8 @@ def settings_of(changes: Sequence[str]) -> Settings:
             raise WrongInput("--set", change, "name=value, such as t=20")
         if name not in names:
             raise WrongInput("--set", name, one_of(names, name))
-        value = parse_yaml(text, f"--set {name}", "a value as YAML has it")
-        if name == "layers" and isinstance(value, str | list):
-            value = tuple(value) if isinstance(value, list) else (value,)
-        values[name] = value
-    try:
-        return Settings(**values)
-    except BadArray as error:
-        raise WrongInput(f"--set {error.field}", values[error.field], error.accepted) from None
+        values[name] = parse_yaml(text, f"--set {name}", "a value as YAML has it")
+    return settings_from({**asdict(older), **values}, SETTING)
 
 
 def check_files(files: Sequence[OwnTraces], settings: Settings) -> None:
@@ -109,10 +106,7 @@ def rank_traces(
             }
         )
         if not result.converged:
-            why.append(
-                f"group {group}: the joint embedding has not converged (residual "
-                f"{result.residual:.1g}); a larger t separates its dimensions better (--set t=...)"
-            )
+            why.append(not_converged(group, result.residual))
     return DynamicsRanking(sorted(rows, key=lambda row: row["dynamics"]), why)
 
 
@@ -123,7 +117,7 @@ def _score(
         for file in files:
             yield from file.models(group, settings.layers)
 
-    return dynamics(models(), settings, lambda purpose: stream("dynamics", purpose), progress)
+    return dynamics(models(), settings, named_stream, progress)
 
 
 def _doubts(files: Sequence[OwnTraces]) -> list[str]:

@@ -28,6 +28,8 @@ def next_steps(study: Study, store: Store, states: Sequence[CellState]) -> str:
     steps = []
     if max(_models_by_method(trained).values()) > 1:
         steps.append((f"{tolstoy} rank {place}", "which strength, which model? without labels"))
+    if study.traces is not None and max(len(state.trained) for state in trained) > 1:
+        steps.append((f"{tolstoy} rank {place} --by dynamics", "which cell learns most alike?"))
     data_sets = list(dict.fromkeys(state.cell.data for state in trained))
     for data in data_sets[:DATA_SETS_NAMED]:
         of_data = [state for state in trained if state.cell.data == data]

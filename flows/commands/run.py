@@ -23,6 +23,7 @@ from infra.runtime import cores
 from infra.store import Store
 from infra.workers import Stopped
 from tasks.report.published import SIX
+from tasks.study.dynamics import cells_without_traces
 from tasks.study.model import DIVERGED, FAILED, TRAINED
 from tasks.study.spec import Study
 from tasks.study.stored import STUDY_FILE
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 CELLS_SHOWN = 40
 TROUBLES_SHOWN = 10
+CELLS_NAMED = 3
 FIXED = 2  # cell and models
 
 
@@ -165,10 +167,20 @@ def _end(
     if unfinished or unscored:  # something lost or damaged their rows while the run worked
         missing = f"{unfinished} models are left to train and {unscored} to score"
         troubles = [*troubles, f"{missing}. {RUN_AGAIN}"]
+    if names := cells_without_traces(study, store, states):
+        say(_without_dynamics(names, len(states)))
     show = as_json if json else as_lines
     print(show(study, store, states, troubles, report))
     bad = sum(state.count(FAILED) + state.count(DIVERGED) for state in states)
     return 1 if troubles or bad else 0
+
+
+def _without_dynamics(names: Sequence[str], cells: int) -> str:
+    more = f" and {len(names) - CELLS_NAMED:,} more" if len(names) > CELLS_NAMED else ""
+    return (
+        f"{len(names):,} of {plural(cells, 'cell')} have no score of their training dynamics, as "
+        f"fewer than two of their models have traces: {', '.join(names[:CELLS_NAMED])}{more}."
+    )
 
 
 def as_json(

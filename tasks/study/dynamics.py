@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
+import pyarrow as pa
+
 from infra.store import Store, made_from
 from metrics.dynamics.settings import Settings
 from tasks.study.dynamics_settings import settings_text
@@ -26,17 +28,42 @@ def with_traces(store: Store, models: Sequence[Model]) -> list[Model]:
     return [model for model in models if store.exists("models", model.id, TRACES)]
 
 
-def is_compared(store: Store, settings: Settings, cell: str, models: Sequence[Model]) -> bool:
-    """Whether the dynamics of a cell are compared from just these trained models, as far as they
+def current_part(
+    store: Store,
+    settings: Settings,
+    cell: str,
+    models: Sequence[Model],
+    columns: Sequence[str] = ("model_id",),
+) -> pa.Table | None:
+    """These columns of a cell's part, if it was made from just these trained models, as far as they
     have traces. Opens one file if all have; looks at each model's folder if not."""
-    if len(models) < 2:
-        return True
-    part = store.narrow_part("dynamics", cell, ["model_id"])
-    stored = "" if part is None else made_from(part)
+    part = store.narrow_part("dynamics", cell, columns)
+    if part is None:
+        return None
+    stored = made_from(part)
     if stored == compared_from([model.id for model in models], settings):
-        return True
+        return part
     traced = [model.id for model in with_traces(store, models)]
-    return len(traced) < 2 or stored == compared_from(traced, settings)
+    return part if len(traced) > 1 and stored == compared_from(traced, settings) else None
+
+
+def is_compared(store: Store, settings: Settings, cell: str, models: Sequence[Model]) -> bool:
+    """Whether nothing is left to compare of a cell."""
+    if len(models) < 2 or current_part(store, settings, cell, models) is not None:
+        return True
+    return len(with_traces(store, models)) < 2
+
+
+def cells_without_traces(study: Study, store: Store, states: Sequence[CellState]) -> list[str]:
+    """The cells that have no score, as fewer than two of their models have traces."""
+    if study.traces is None:
+        return []
+    stored = set(store.parts("dynamics"))
+    return [
+        state.cell.name
+        for state in states
+        if state.cell.name not in stored and len(with_traces(store, state.trained)) < 2
+    ]
 
 
 def all_compared(study: Study, store: Store, states: Sequence[CellState]) -> bool:
