@@ -5,6 +5,7 @@ A panel per method, its strengths across; a line per number of latents, where th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from tasks.plots import save, sweep_colours
 from tasks.rank_cells import CellsRanking, RankedCell
 from tasks.words import method_name, strength_text, symbol
 
-ABOUT = "mean MMD² between two models of a cell; bars: its interval over models; lower: more stable"
+ABOUT = "mean MMD² between models of a cell, with its interval over models\nlower is more stable"
 
 
 def draw_cells(ranking: CellsRanking, target: Path) -> None:
@@ -38,7 +39,8 @@ def draw_cells(ranking: CellsRanking, target: Path) -> None:
         _draw_method(panel, cells, strengths[method], latents)
         panel.set_xlabel(f"{method_name(method)}, {symbol(method)}")
     panels[0, 0].set_ylabel("dynamics")
-    panels[0, 0].set_ylim(bottom=0)
+    if all(cell.dynamics >= 0 for cell in ranking.cells):  # the unbiased estimate may be below
+        panels[0, 0].set_ylim(bottom=0)
     if len(latents) > 1:
         panels[0, -1].legend(title="latents", frameon=False, fontsize=9)
     figure.suptitle(f"{ranking.data}: training dynamics\n{ABOUT}", fontsize=10, x=0.01, ha="left")
@@ -49,19 +51,14 @@ def lines(
     cells: Sequence[RankedCell], strengths: Sequence[float], latents: int
 ) -> tuple[list[int], list[float], list[list[float]]]:
     """Of the cells with so many latents: places of their strengths, scores, and how far intervals
-    reach below and above the scores."""
+    reach below and above the scores (nan: no interval)."""
     drawn = sorted(
         (cell for cell in cells if cell.model.latents == latents),
         key=lambda cell: cell.model.strength,
     )
-    bounds = [(cell.low, cell.high) for cell in drawn]
-    below = [
-        0.0 if low is None else max(cell.dynamics - low, 0.0)
-        for cell, (low, _) in zip(drawn, bounds, strict=True)
-    ]
+    below = [math.nan if cell.low is None else max(cell.dynamics - cell.low, 0.0) for cell in drawn]
     above = [
-        0.0 if high is None else max(high - cell.dynamics, 0.0)
-        for cell, (_, high) in zip(drawn, bounds, strict=True)
+        math.nan if cell.high is None else max(cell.high - cell.dynamics, 0.0) for cell in drawn
     ]
     places = [strengths.index(cell.model.strength) for cell in drawn]
     return places, [cell.dynamics for cell in drawn], [below, above]

@@ -82,7 +82,8 @@ def contents(store: Path | str) -> dict[str, Any]:
         for name in place.names("models")
     }
     rows_of: dict[str, Any] = {"weights": weights}
-    for table in ("models", "curves", "representations", "pictures", "scores", "pairs", "ranks"):
+    tables = ("models", "curves", "representations", "pictures", "scores", "pairs", "ranks")
+    for table in (*tables, "dynamics"):
         rows = place.read(table).to_pylist()
         for row in rows:
             for name in ("seconds", "memory_mb", "tries"):

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from infra.store import Store, merged_key, table_of
+from infra.store import Store, made_from, merged_key, table_of
 from infra.tables import KEYS, TABLES, schema
 
 ROOT = Path(__file__).parents[2]
@@ -77,9 +77,8 @@ KINDS = {
     pa.float32(): st.floats(width=32),
     pa.bool_(): st.booleans(),
     pa.binary(): st.binary(max_size=8),
-    pa.list_(pa.float32()): st.lists(st.floats(width=32), max_size=4),
-    pa.list_(pa.int32()): st.lists(st.integers(-(2**31), 2**31 - 1), max_size=4),
 }
+KINDS |= {pa.list_(kind): st.lists(values, max_size=4) for kind, values in KINDS.items()}
 
 
 @st.composite
@@ -357,6 +356,31 @@ def test_made_from(store):
     store.write_part("curves", "a", curve("a", [1]))
     assert store.part_made_from("curves", "a") == ""
     assert store.part_made_from("curves", "nowhere") == ""
+
+
+def test_some_columns_of_a_part_are_read_without_the_bytes_of_others(store, monkeypatch):
+    many = 50_000
+    large = {**curve("a", list(range(many))), "kl": np.random.default_rng(0).normal(size=many)}
+    store.write_part("curves", "a", large, "models 1 and 2")
+    whole = store.read_bytes("tables", "curves", "a.parquet")
+    changed = bytearray(whole)
+    column = pq.ParquetFile(pa.BufferReader(whole)).metadata.row_group(0)
+    of_kl = next(
+        c for c in map(column.column, range(column.num_columns)) if c.path_in_schema == "kl"
+    )
+    begin = (of_kl.dictionary_page_offset or of_kl.data_page_offset) + of_kl.total_compressed_size // 2
+    changed[begin] ^= 255
+    store.write_bytes(bytes(changed), "tables", "curves", "a.parquet")
+    assert store.is_damaged("curves", "a", deep=True)
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "read_bytes", lambda *_: pytest.fail("all of it was read"))
+        part = store.narrow_part("curves", "a", ["model_id", "step"])
+    assert part.column_names == ["model_id", "step"] and part["step"].to_pylist()[:2] == [0, 1]
+    assert made_from(part) == "models 1 and 2"
+    assert store.narrow_part("curves", "a", ["kl"]) is None
+    assert store.narrow_part("curves", "nowhere", ["kl"]) is None
+    store.write_bytes(whole[:-1], "tables", "curves", "a.parquet")
+    assert store.narrow_part("curves", "a", ["step"]) is None
 
 
 # killed writers ------------------------------------------------------------------------------

@@ -218,7 +218,9 @@ def test_options_that_are_wrong(
         (("own.npz", "--by", "dynamic"), ["--by: found 'dynamic'", "did you mean dynamics?"]),
         (("own.npz", "--set", "t=3"), ["--set", "nothing, without --by dynamics"]),
         (("own.npz", "own.npz"), ["rank: found 2 places", "several with --by dynamics"]),
-        ((".", *BY), ["FILE: found ., a folder", "files with traces"]),
+        ((".", *BY), ["store: found '.'", "a folder with study.json"]),
+        ((".", "own.npz", *BY), ["rank: found 2 places", "one store, or several files"]),
+        (("own.npz", *BY, "--data", "x"), ["--data: found 'x'", "by dynamics of files"]),
         (("nowhere.npz", *BY), ["FILE", "there is no nowhere.npz", "with traces (models"]),
     ],
 )
