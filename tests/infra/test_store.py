@@ -368,7 +368,9 @@ def test_some_columns_of_a_part_are_read_without_the_bytes_of_others(store, monk
     of_kl = next(
         c for c in map(column.column, range(column.num_columns)) if c.path_in_schema == "kl"
     )
-    begin = (of_kl.dictionary_page_offset or of_kl.data_page_offset) + of_kl.total_compressed_size // 2
+    begin = (
+        of_kl.dictionary_page_offset or of_kl.data_page_offset
+    ) + of_kl.total_compressed_size // 2
     changed[begin] ^= 255
     store.write_bytes(bytes(changed), "tables", "curves", "a.parquet")
     assert store.is_damaged("curves", "a", deep=True)
