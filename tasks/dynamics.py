@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from infra.errors import WrongInput
 from infra.runtime import free_memory_bytes
@@ -25,7 +24,7 @@ from metrics.dynamics import (
 from metrics.dynamics.kernels import Array
 from tasks.compare import key_columns
 from tasks.dynamics_memory import first_shape
-from tasks.stored_traces import StoredTraces, read_traces
+from tasks.stored_traces import ModelTraces, read_traces
 from tasks.streams import stream
 from tasks.study.dynamics import compared_from, with_traces
 from tasks.study.dynamics_settings import settings_text
@@ -43,7 +42,7 @@ class CellDynamics:
 
     models: list[Model]  # that were compared
     unreadable: list[Model]
-    traces: StoredTraces | None  # of the first model, without its activations
+    traces: ModelTraces | None  # of the first model
     result: Dynamics | None
     seconds: float
 
@@ -75,7 +74,7 @@ def compare_cell(
 ) -> CellDynamics:
     """Compare these trained models of a cell, of which one at a time is in memory."""
     began = time.monotonic()
-    first: StoredTraces | None = None  # of the first model, without its activations
+    first: ModelTraces | None = None
     compared: list[Model] = []
     present = with_traces(store, sorted(models, key=lambda model: model.seed))
     _check(store, settings, cell, present, prefix)
@@ -85,10 +84,12 @@ def compare_cell(
         for model in present:
             if (found := read_traces(store, model)) is None:
                 continue
-            first = first or replace(found, traces=np.empty((0, 0, 0)))
+            if (activations := _activations(found, settings, prefix)) is None:
+                continue
+            first = first or found
             _check_same(cell, model, found, first)
             compared.append(model)
-            yield found.traces[..., _units(found, settings, prefix)]
+            yield activations
 
     result = None
     try:
@@ -132,7 +133,7 @@ def _wrong_input(error: BadArray, cell: str, settings: Settings, prefix: str) ->
     return WrongInput(f"{cell}, {error.field}", error.found, error.accepted)
 
 
-def _check_same(cell: str, model: Model, found: StoredTraces, first: StoredTraces) -> None:
+def _check_same(cell: str, model: Model, found: ModelTraces, first: ModelTraces) -> None:
     """Raise unless the traces are of the same steps and samples as the first model's."""
     for name in ("steps", "factors"):
         ours, theirs = getattr(found, name), getattr(first, name)
@@ -142,14 +143,16 @@ def _check_same(cell: str, model: Model, found: StoredTraces, first: StoredTrace
             raise WrongInput(f"{cell}, traces", f"other {what} of {model.id}", accepted)
 
 
-def _units(found: StoredTraces, settings: Settings, prefix: str) -> slice | NDArray[np.bool_]:
-    """Those of the layers that the settings name; all if they name none."""
-    if settings.layers is None:
-        return slice(None)
-    names = list(dict.fromkeys(map(str, found.layers)))
-    if absent := [name for name in settings.layers if name not in names]:
-        raise WrongInput(f"{prefix}layers", ", ".join(absent), ", ".join(names))
-    return np.isin(found.layers, settings.layers)
+def _activations(traces: ModelTraces, settings: Settings, prefix: str) -> Array | None:
+    """Of the layers that the settings name; None if they were lost or are not finite, as where
+    half precision is too short for them."""
+    try:
+        activations = traces.array(settings.layers)
+    except FileNotFoundError:
+        return None
+    except WrongInput as error:
+        raise WrongInput(f"{prefix}{error.field}", error.found, error.accepted) from None
+    return activations if np.isfinite(activations).all() else None
 
 
 def _rows(compared: CellDynamics, settings: Settings) -> pa.Table:

@@ -160,7 +160,10 @@ def test_traces_of_other_steps_or_samples_are_refused(
     [
         ({"snapshots": 9}, "dynamics.snapshots: found 9, for dsprites-beta_vae-1; .* at most 4"),
         ({"neighbours": 12}, "dsprites-beta_vae-1, traces: found 12 samples"),
-        ({"layers": ("top",)}, "dynamics.layers: found 'top'; accepted: deep, shallow"),
+        (
+            {"layers": ("top",)},
+            "dynamics.layers: found top, not in the traces; accepted: deep, shallow",
+        ),
     ],
 )
 def test_settings_that_do_not_fit_the_traces(
