@@ -51,6 +51,7 @@ class Status:
     last_finished: float | None  # seconds since 1970, when a model's row was last written
     drivers: tuple[str, ...]  # who works on it
     damaged: tuple[str, ...] = ()  # parts of its tables
+    compared: int | None = None  # cells with a score of their dynamics, of a study with traces
 
     @property
     def totals(self) -> dict[str, int]:
@@ -66,6 +67,7 @@ class Status:
             if moment is None
             else datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds"),
             "drivers": list(self.drivers),
+            **({} if self.compared is None else {"cells_compared_by_dynamics": self.compared}),
             "damaged": list(self.damaged),
             "failures": [group.as_json() for group in failures(self.cells)],
             "retry": retry(self.cells, self.store) or None,
@@ -77,6 +79,10 @@ class Status:
         count = self.totals
         parts = [f"{count['trained']:,} of {count['models']:,} models trained"]
         parts += [f"{count['scored']:,} scored"] if self.study.metrics.names else []
+        if self.compared is not None:
+            parts += [
+                f"{self.compared:,} of {plural(len(self.cells), 'cell')} compared by dynamics"
+            ]
         parts += [f"{count[name]:,} {name}" for name in ("diverged", "failed") if count[name]]
         parts += [f"{count['left']:,} left"]
         if self.damaged:
@@ -116,7 +122,10 @@ def read_status(store: Store) -> Status:
     last_finished = max(times) / 1e9 if times else None
     drivers = _drivers(DriverWatch(store, "", BEAT_SECONDS))
     damaged = tuple(damaged_parts(store, cells))
-    return Status(study, store, cells, last_finished, drivers, damaged)
+    compared = None
+    if study.traces is not None:
+        compared = len({state.cell.name for state in cells}.intersection(store.parts("dynamics")))
+    return Status(study, store, cells, last_finished, drivers, damaged, compared)
 
 
 def _drivers(watch: DriverWatch) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 import signal
 import time
@@ -14,14 +16,17 @@ import pytest
 import yaml
 
 from flows import worker
+from flows.cli import main
+from flows.commands.run import run_study
 from flows.driver import StudyRun
 from flows.study import _submitted
+from infra.errors import RUN_AGAIN, WrongInput
 from infra.store import Store
 from metrics.dynamics import Settings
 from tasks.dynamics import compare_cell
 from tasks.log import comparison_log
 from tasks.study.dynamics import all_compared
-from tasks.study.spec import Study
+from tasks.study.spec import Running, Study
 from tasks.study.survey import survey
 from tests.flows.conftest import start, tolstoy
 from tests.flows.trained import STUDY, Inline, made_up, models_of, train
@@ -147,6 +152,50 @@ def test_the_last_log_line_of_a_dead_worker_is_the_reason(full: tuple[Study, Sto
     run = staged(study, store, Inline(dies))
     expected = f"{CELLS[0]} is not compared by its dynamics: not done within 5 minutes"
     assert run.progress.troubles[0] == expected
+
+
+def test_a_full_disk_stops_the_run_and_no_cell_is_blamed(full: tuple[Study, Store]) -> None:
+    study, store = full
+    impatient = study.model_copy(update={"running": Running(storage_minutes=0)})
+
+    def finds_it_full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "as the disk says")
+
+    run = StudyRun(impatient, store, survey(impatient, store))
+    run.storage.stopped = lambda: False
+    with pytest.raises(WrongInput, match=RUN_AGAIN):
+        run.dynamics(Inline(finds_it_full), CELLS[0])  # type: ignore[arg-type]
+    assert run.progress.troubles == []
+
+
+def test_the_status_counts_compared_cells(
+    full: tuple[Study, Store], capsys: pytest.CaptureFixture[str]
+) -> None:
+    study, store = full
+    run = StudyRun(study, store, survey(study, store))
+    run.dynamics(Inline(), CELLS[1])  # type: ignore[arg-type]
+    assert main(["status", store.root]) == 0
+    assert "6 scored, 1 of 3 cells compared by dynamics, 0 left" in capsys.readouterr().out
+    assert main(["status", store.root, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["cells_compared_by_dynamics"] == 1
+    store.write_json(
+        study.model_copy(update={"traces": None}).model_dump(mode="json"), "study.json"
+    )
+    assert main(["status", store.root]) == 0
+    assert "dynamics" not in capsys.readouterr().out
+
+
+def test_cells_without_a_score_are_named_at_the_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study, store = made_up(tmp_path, seeds=1, traces=SECTION, udr={"pools": []})
+    train(store, models_of(study))
+    assert run_study(study, store.root) == 0
+    (line,) = [row for row in capsys.readouterr().err.splitlines() if "dynamics" in row]
+    assert line == (
+        "3 of 3 cells have no score of their training dynamics, as fewer than two of their models "
+        f"have traces: {', '.join(CELLS)}."
+    )
 
 
 def test_memory_that_no_worker_has_is_one_line(

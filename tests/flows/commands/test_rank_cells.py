@@ -217,7 +217,7 @@ def test_lines_of_a_picture() -> None:
         (("--data", "dsprite"), ["--data: found 'dsprite'", "did you mean dsprites?"]),
         (("--set", "t=0"), ["--set t: found 0"]),
         (("--set", "snapshots=9"), ["--set snapshots: found 9", "at most 4"]),
-        (("--set", "layers=top"), ["--set layers: found 'top'", "deep, shallow"]),
+        (("--set", "layers=top"), ["--set layers: found top, not in", "deep, shallow"]),
         (("--plot", "x.txt"), ["--plot", "a name that ends in"]),
     ],
 )
