@@ -24,12 +24,12 @@ from metrics.dynamics import (
 from metrics.dynamics.kernels import Array
 from tasks.compare import key_columns
 from tasks.dynamics_memory import first_shape
-from tasks.stored_traces import ModelTraces, read_traces
 from tasks.streams import stream
 from tasks.study.dynamics import compared_from, with_traces
 from tasks.study.dynamics_settings import settings_text
 from tasks.study.model import Model
 from tasks.study.spec import Study
+from tasks.traces import ModelTraces, read_traces
 from tasks.words import size_text
 
 Progress = Callable[[float], None]

@@ -8,6 +8,7 @@ from typing import Any
 
 from infra.errors import WrongInput
 from infra.store import Store
+from infra.tables import AXES
 from metrics.dynamics import Settings
 from metrics.dynamics.embedding import TOLERANCE
 from tasks.dynamics import compare_cell
@@ -34,6 +35,7 @@ class RankedCell:
         return {
             "group": self.model.cell,
             "method": self.model.method,
+            **{axis: getattr(self.model, axis) for axis in AXES},
             "strength": self.model.strength,
             "dynamics": self.dynamics,
             "low": self.low,

@@ -15,10 +15,11 @@ from infra.store import Store
 from tasks.data_sets import load
 from tasks.streams import stream
 from tasks.study.data_choice import DataChoice
+from tasks.study.dynamics import TRACES
 from tasks.study.model import Model
 from tasks.study.spec import Study
 from tasks.study.traces import Traces, grid, snapshot_steps
-from tasks.traces import TRACES, TraceFacts, traces_file
+from tasks.traces import TraceFacts, traces_file
 
 PREFIX = "snapshot-"
 DIGEST = 32  # bytes of SHA-256 in front of the content

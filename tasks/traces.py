@@ -20,10 +20,10 @@ import models
 from data.base.protocol import Factors
 from infra.errors import WrongInput
 from infra.store import Store
+from tasks.study.dynamics import TRACES
 from tasks.study.model import Model
 from tasks.study.traces import Traces
 
-TRACES = "traces.npz"
 ACTIVATIONS = "traces"  # the array's name in the file
 FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # of all files in the archive: no time in the bytes
 

@@ -35,10 +35,10 @@ from tasks.log import BEGINS, model_log
 from tasks.model_row import status_of, versions, write_row
 from tasks.snapshots import Snapshots, trace_samples
 from tasks.streams import entropy, stream
+from tasks.study.dynamics import TRACES
 from tasks.study.model import DIVERGED, FAILED, TRAINED, Model
 from tasks.study.spec import Study
 from tasks.study.under_way import EVERY_SECONDS, forget_steps, write_steps
-from tasks.traces import TRACES
 from tasks.weights import save_model
 
 RECONSTRUCTED = 8  # images in the picture of reconstructions

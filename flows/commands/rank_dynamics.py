@@ -16,6 +16,7 @@ from infra.errors import WrongInput, escaped, one_of
 from infra.new_file import PICTURES, new_file
 from infra.store import Store
 from metrics.dynamics import Settings
+from tasks.study.spec import Study
 from tasks.study.stored import stored_study
 from tasks.study.survey import survey
 from tasks.words import plural
@@ -130,7 +131,7 @@ def _rank_store(
         rows = [ranking.as_json() for ranking in rankings]
         print(jsonlib.dumps({**facts, "data": rows}, indent=2))
     else:
-        print(_store_text(rankings, settings, top))
+        print(_store_text(study, rankings, settings, top))
     if plot is not None:
         from tasks.plot_cells import draw_cells
 
@@ -139,13 +140,15 @@ def _rank_store(
     return 0
 
 
-def _store_text(rankings: Sequence[CellsRanking], settings: Settings, top: int) -> str:
+def _store_text(
+    study: Study, rankings: Sequence[CellsRanking], settings: Settings, top: int
+) -> str:
     blocks = []
     for ranking in rankings:
         if len(rankings) > 1:
             blocks.append(f"{ranking.data}\n{'-' * len(ranking.data)}")
         if rows := [cell.as_json() for cell in ranking.cells]:
-            blocks.append(_table(rows, ("method", "strength"), top))
+            blocks.append(_table(rows, ("method", *study.axes, "strength"), top))
         blocks.append(_summary(ranking))
     if all_rows := [cell.as_json() for ranking in rankings for cell in ranking.cells]:
         blocks.append(_facts(all_rows, settings, "cell"))

@@ -28,11 +28,12 @@ from tasks.log import model_log
 from tasks.snapshots import PREFIX, Snapshots, trace_samples
 from tasks.streams import stream
 from tasks.study.data_choice import DataChoice
+from tasks.study.dynamics import TRACES
 from tasks.study.model import Model
 from tasks.study.reading import parse_study
 from tasks.study.spec import Study
 from tasks.study.under_way import FOLDER as UNDER_WAY
-from tasks.traces import TRACES, read_traces
+from tasks.traces import read_traces
 from tasks.train import train_model
 from tasks.weights import load_model
 from tests.infra.s3_server import BUCKET, environment, s3_server

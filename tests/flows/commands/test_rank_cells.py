@@ -14,6 +14,7 @@ from PIL import Image
 
 from flows.cli import main
 from infra.store import Store
+from infra.tables import AXES
 from metrics.dynamics import Settings, dynamics
 from tasks.dynamics import score_cell
 from tasks.plot_cells import lines
@@ -28,7 +29,7 @@ from tests.tasks.made_traces import SECTION, traces_of, write_traces
 
 BY = ("--by", "dynamics")
 CELLS = ["dsprites-beta_vae-1", "dsprites-beta_vae-4", "dsprites-factor_vae-10"]
-KEYS = ["group", "method", "strength", "dynamics", "low", "high", "models"]
+KEYS = ["group", "method", *AXES, "strength", "dynamics", "low", "high", "models"]
 
 
 @pytest.fixture
