@@ -17,7 +17,7 @@ from tasks.study.reading import parse_study
 HANGS = """
 import sys, time, types
 from importlib import abc
-from flows.worker import compare, score, train
+from flows.worker import compare, dynamics, score, train
 from tasks.study.reading import parse_study
 
 def wait(*_):
@@ -25,14 +25,19 @@ def wait(*_):
 
 class Drive(abc.MetaPathFinder):
     def find_spec(self, name, *_):
-        wait() if name in ("tasks.train", "tasks.score", "tasks.compare") else None
+        wait() if name in {f"tasks.{module}" for module in CALLED} else None
 
+CALLED = {
+    "train": "train_model",
+    "score": "score_model",
+    "compare": "compare_tile",
+    "dynamics": "score_cell",
+}
 place, where, what = sys.argv[1:]
 if where == "import":
     sys.meta_path.insert(0, Drive())
 else:
-    for does in ("train_model", "score_model", "compare_tile"):
-        name = does.partition("_")[0]
+    for name, does in CALLED.items():
         sys.modules[f"tasks.{name}"] = types.SimpleNamespace(**{does: wait})
 limit = {"minutes_per_model": 0.005}
 study = parse_study({
@@ -42,12 +47,14 @@ study = parse_study({
 (model,) = study.cells()[0].models
 if what == "compare":
     compare(place, study, "group", [model], [(model.cell, model.cell)])
+elif what == "dynamics":
+    dynamics(place, study, model.cell, [model])
 else:
     {"train": train, "score": score}[what](place, study, model)
 """
 
 
-@pytest.mark.parametrize("what", ["train", "score", "compare"])
+@pytest.mark.parametrize("what", ["train", "score", "compare", "dynamics"])
 @pytest.mark.parametrize("where", ["import", "call"])
 def test_a_call_that_hangs_ends_and_its_stack_is_in_the_log(
     tmp_path: Path, where: str, what: str
@@ -56,7 +63,7 @@ def test_a_call_that_hangs_ends_and_its_stack_is_in_the_log(
     store.write_json({}, "study.json")
     command = [sys.executable, "-c", HANGS, str(tmp_path), where, what]
     done = subprocess.run(command, timeout=60)
-    folder = "comparisons" if what == "compare" else "models"
+    folder = "comparisons" if what in ("compare", "dynamics") else "models"
     (name,) = store.names(folder)
     assert done.returncode == 1
     assert Log(store, folder, name).reason_for_end == "not done within 0.005 minutes"
