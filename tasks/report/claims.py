@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from tasks.report.comparable import Population, grid_of
+from tasks.report.comparable import PapersModels, Population, grid_of
 from tasks.report.published import SEVEN
 from tasks.report.questions import Cell, Heading, Row, Table
 from tasks.study.spec import Study
@@ -23,20 +23,22 @@ ALL = Population(SEVEN)
 @dataclass(frozen=True)
 class Claim:
     text: str
-    place: str  # in Locatello et al. 2019
+    place: str  # in the paper
     finding: str  # empty: nothing here bears on it
     holds: bool | None  # None: the claim has no measure
     models: pd.DataFrame  # behind the finding
-    population: Population = ALL  # behind the claim
+    population: PapersModels = ALL  # behind the claim
 
 
-def claims_table(claims: Iterable[Claim], study: Study) -> list[Table]:
+def claims_table(
+    claims: Iterable[Claim], study: Study, paper: str = "Locatello et al. 2019"
+) -> list[Table]:
     """One table, or none where the study has nothing that bears on a claim."""
     rows = tuple(_row(claim, study) for claim in claims if claim.finding)
     if not rows:
         return []
     headings = (
-        Heading("Locatello et al. 2019", style="wrap"),
+        Heading(paper, style="wrap"),
         Heading("Here", style="wrap"),
         Heading("Comparable", style="wrap"),
     )

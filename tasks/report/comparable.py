@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import pandas as pd
 
@@ -36,6 +37,13 @@ def why_not_quoted(study: Study, models: pd.DataFrame) -> str:
     return ""
 
 
+class PapersModels(Protocol):
+    """The models that a paper's number is of."""
+
+    def reasons(self, study: Study, models: pd.DataFrame) -> Iterator[tuple[GridKind, str]]:
+        """Why numbers over these models of ours are not comparable with the paper's."""
+
+
 @dataclass(frozen=True)
 class Population:
     """The models that a paper's number is of: every strength of its methods, with so many seeds."""
@@ -52,6 +60,9 @@ class Population:
     @property
     def models(self) -> int:
         return len(self.data) * self.cells * self.seeds
+
+    def reasons(self, study: Study, models: pd.DataFrame) -> Iterator[tuple[GridKind, str]]:
+        return _reasons(study, models, self)
 
 
 def members(models: pd.DataFrame, population: Population) -> pd.DataFrame:
@@ -76,7 +87,7 @@ def _in_papers_cells(models: pd.DataFrame) -> pd.Series[bool]:
 
 
 def with_grid(
-    row: Published, study: Study, models: pd.DataFrame, population: Population
+    row: Published, study: Study, models: pd.DataFrame, population: PapersModels
 ) -> Published:
     """The row with whether ours, which is of these models, is comparable with the paper's. Where
     there is none of ours, the row's `why_not` stays."""
@@ -86,9 +97,9 @@ def with_grid(
     return replace(row, grid=grid, why_not=why_not)
 
 
-def grid_of(study: Study, models: pd.DataFrame, population: Population) -> tuple[GridKind, str]:
+def grid_of(study: Study, models: pd.DataFrame, population: PapersModels) -> tuple[GridKind, str]:
     """How these models compare with a paper's, by the gravest difference; and all differences."""
-    reasons = dict(_reasons(study, models, population))
+    reasons = dict(population.reasons(study, models))
     gravest: GridKind = next((grid for grid in GRIDS if grid in reasons), "full")
     return gravest, "; ".join(reasons.values())
 
@@ -108,7 +119,7 @@ def _reasons(
     steps = study.training.steps
     if steps < PAPERS_STEPS:
         yield "fewer steps", f"{plural(steps, 'step')}, the papers {PAPERS_STEPS:,}"
-    if others := _other_settings(study):
+    if others := other_settings(study):
         yield "other settings", others
     in_grid = models[_in_papers_cells(models)].drop_duplicates([*CELL, "seed"])
     sizes = in_grid.groupby(CELL).size().clip(upper=population.seeds)
@@ -117,7 +128,7 @@ def _reasons(
         yield "partial grid", f"{count:,} of {plural(population.models, 'model')} of the paper"
 
 
-def _other_settings(study: Study) -> str:
+def other_settings(study: Study) -> str:
     """Those that change the numbers and are not the papers'."""
     recipe, papers = study.training.recipe, Recipe()
     found = {

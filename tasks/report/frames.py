@@ -7,7 +7,7 @@ Filtering happens in Arrow, before pandas, so that 12,600 models fit in little m
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,18 @@ RANK_COLUMNS = [
     "comparisons",
     "collapsed",
 ]
+DYNAMICS_COLUMNS = [
+    "model_id",
+    "dynamics",
+    "low",
+    "high",
+    "models",
+    "partners",
+    "mmd2",
+    "steps",
+    "samples",
+    "settings",
+]
 CURVE_COLUMNS = ["model_id", "step", "reconstruction", "kl"]
 PART_COLUMNS = ["model_id", "data", "source", "metric", "part", "value", "reason", "seconds"]
 SECONDS = ["model_id", "metric", "seconds"]
@@ -61,6 +73,7 @@ CURVE_POINTS = 60  # more than a small figure can show
 STRINGS = pd.StringDtype("python", na_value=np.nan)
 DATA_SET = ["data", "source"]  # redrawn and official pictures are never mixed
 CELL = [*DATA_SET, "method", "strength"]
+SWEPT_LATENTS = r"-latents_(\d+)$"  # ends the name of a method at one of several numbers of latents
 
 
 @dataclass(frozen=True)
@@ -75,6 +88,8 @@ class Frames:
     older: int  # models of older protocols, left out
     outdated: list[str]  # metrics of which scores of an older protocol were left out
     parts: pa.Table  # PART_COLUMNS of trained models: all that is not of one factor
+    # DYNAMICS_COLUMNS: a row per trained model whose cell was compared by its training dynamics
+    dynamics: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=DYNAMICS_COLUMNS))
 
     @property
     def trained(self) -> pd.DataFrame:
@@ -97,6 +112,7 @@ def read_frames(store: Store, study: Study) -> Frames:
         older=len(every_model) - len(models),
         outdated=outdated_metrics(store),
         parts=every_part,
+        dynamics=_dynamics(store, trained),
     )
 
 
@@ -194,6 +210,12 @@ def _curves(store: Store, trained: pa.Array) -> pd.DataFrame:
         places = np.linspace(0, len(steps) - 1, CURVE_POINTS).round().astype(int)
         where &= pc.field("step").isin(pa.array(steps[places]))
     return _pandas(store.read("curves", CURVE_COLUMNS, where=where))
+
+
+def _dynamics(store: Store, trained: pa.Array) -> pd.DataFrame:
+    """Without the embeddings, which are large: a question reads those that it draws."""
+    rows = _pandas(store.read("dynamics", DYNAMICS_COLUMNS, where=_in(trained)))
+    return rows.drop_duplicates("model_id", keep="last").reset_index(drop=True)
 
 
 def _in(model_ids: pa.Array | pd.Series[str]) -> pc.Expression:

@@ -50,6 +50,10 @@ class Column:
         return f"metric {self.name}" + ("" if self.part == HEADLINE else f" {self.part}")
 
 
+# The stability of a model's cell: a ranking of cells, so that its models share one number.
+DYNAMICS = Column("dynamics", "Training dynamics", direction=-1)
+
+
 @dataclass(frozen=True)
 class Results:
     """All that questions may read. Pairs and pictures are read from the store when needed."""
@@ -57,7 +61,9 @@ class Results:
     store: Store
     study: Study
     frames: Frames
-    models: pd.DataFrame  # trained models: keys, a column per score, collapsed, informative
+    models: (
+        pd.DataFrame
+    )  # trained models: keys, a column per score, DYNAMICS, collapsed, informative
     columns: tuple[Column, ...]  # metrics as the study names them, then rankings
 
     @property
@@ -77,6 +83,11 @@ class Results:
     def udr(self) -> Column | None:
         """The main ranking: the first that ranks anything."""
         return next((c for c in self.rankings if self.models[c.id].notna().any()), None)
+
+    @cached_property
+    def dynamics(self) -> Column | None:
+        """The ranking of cells by training dynamics, where any cell has a score."""
+        return DYNAMICS if self.models[DYNAMICS.id].notna().any() else None
 
     @cached_property
     def has_factors(self) -> bool:
@@ -145,6 +156,8 @@ def per_model(frames: Frames, columns: Sequence[Column]) -> pd.DataFrame:
         else:
             rows = scores[scores["metric"] == column.name].set_index("model_id")["value"]
         values[column.id] = ids.map(rows).astype(float)
+    stability = frames.dynamics.set_index("model_id")["dynamics"]
+    values[DYNAMICS.id] = ids.map(stability).astype(float)
     dead = ranks.loc[ranks["collapsed"].eq(True), "model_id"]
     informative = ranks.drop_duplicates("model_id").set_index("model_id")["informative"]
     return frames.trained.assign(

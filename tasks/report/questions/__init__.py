@@ -54,6 +54,7 @@ QUESTIONS = (
     "what_decides",
     "compare_methods",
     "unlabelled_choice",
+    "dynamics",
     "across_data",
     "downstream",
     "label_savings",

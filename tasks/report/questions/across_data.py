@@ -67,6 +67,8 @@ def transfer_claim(results: Results) -> Iterator[Claim]:
     of_pairs: dict[tuple[str, str], list[float]] = {}
     for metric in six:
         table = cell_medians(models, metric)
+        if table.shape[1] < 2:
+            continue
         rho, _ = correlation_matrix(table)
         for one, other in combinations(range(table.shape[1]), 2):
             if np.isfinite(rho[one, other]):

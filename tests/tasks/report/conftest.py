@@ -22,6 +22,7 @@ from metrics import METRICS
 from tasks.study.axes import sweep_name
 from tasks.study.data_choice import DataChoice
 from tasks.study.label_noise import noisy_part
+from tasks.study.model import cell_of
 from tasks.study.spec import Study
 
 # Parts of metrics that a question may read; add yours.
@@ -135,6 +136,71 @@ def fill_pairs(store: Store) -> None:
         store.write_part(
             "pairs", f"lasso~{data}-all~{data}-all", {**columns, "udr": udr, "udr_eq2": udr}
         )
+
+
+CellKeys = Mapping[str, Any]
+SAMPLES, SNAPSHOTS = 16, 3  # of traces
+
+
+def fill_dynamics(
+    store: Store,
+    mmd2: Callable[[CellKeys, int, int], float] | None = None,
+    factor_names: Sequence[str] = ("shape", "position_x", "position_y"),
+) -> None:
+    """MMD² of two seeds of a cell as planted; without it, the better the scores the more stable.
+
+    The points of a model lie where their samples are, moved by its seed.
+    """
+    keys = [key.name for key in KEYS]
+    models = store.read("models", [*keys, "status"]).to_pandas()
+    scores = store.read("scores").to_pandas()
+    headlines = scores[(scores["part"] == "score") & scores["factor"].isna()]
+    good = headlines.groupby("model_id")["value"].mean()
+    by = ["data", "source", "method", "strength", "latents"]
+    axes = ["latents"] if models["latents"].nunique() > 1 else []
+    for key, rows in models[models["status"] == "trained"].groupby(by):
+        if len(rows) < 2:
+            continue
+        cell = dict(zip(by, key, strict=True))
+        quality = float(good.reindex(rows["model_id"]).fillna(0.5).mean())
+        pairs = np.zeros((len(rows), len(rows)))
+        for i, j in zip(*np.triu_indices(len(rows), 1), strict=True):
+            draws = np.random.default_rng([int(i), int(j), *map(ord, f"{key}")])
+            made_up = 0.4 - 0.3 * quality + draws.normal(0, 0.02)
+            pairs[i, j] = pairs[j, i] = mmd2(cell, int(i), int(j)) if mmd2 else made_up
+        of_pairs = pairs[np.triu_indices(len(rows), 1)]
+        spread = 2 * of_pairs.std() / np.sqrt(len(rows)) if len(rows) > 2 else None
+        factors = np.stack(
+            [np.arange(SAMPLES) % 3, np.arange(SAMPLES) % 4, np.arange(SAMPLES) // 4], axis=1
+        )
+        written = []
+        for place, row in enumerate(rows.to_dict("records")):
+            others = [other for other in range(len(rows)) if other != place]
+            points = np.stack(
+                [factors[:, 1:] + 0.1 * place + snapshot for snapshot in range(SNAPSHOTS)]
+            )
+            written.append(
+                {
+                    **{name: row[name] for name in keys},
+                    "dynamics": float(of_pairs.mean()),
+                    "low": None if spread is None else float(of_pairs.mean() - spread),
+                    "high": None if spread is None else float(of_pairs.mean() + spread),
+                    "models": len(rows),
+                    "partners": [str(rows["model_id"].iloc[other]) for other in others],
+                    "mmd2": [float(pairs[place, other]) for other in others],
+                    "steps": [40, 80, 120],
+                    "samples": SAMPLES,
+                    "factor_names": list(factor_names),
+                    "factors": factors[:, : len(factor_names)].ravel().tolist(),
+                    "dimensions": 2,
+                    "embedding": points.ravel().tolist(),
+                    "settings": "{}",
+                    "bandwidth": 1.0,
+                    "residual": 1e-9,
+                    "seconds": 1.0,
+                }
+            )
+        _write(store, "dynamics", cell_of(rows.iloc[0], axes), written)
 
 
 def _fill_cell(

@@ -32,7 +32,14 @@ from tasks.report.questions import (
 )
 from tasks.report.results import Results, read_results
 from tasks.report.verdicts import verdict
-from tests.tasks.report.conftest import Grid, blank_column, fill, fill_pairs, without
+from tests.tasks.report.conftest import (
+    Grid,
+    blank_column,
+    fill,
+    fill_dynamics,
+    fill_pairs,
+    without,
+)
 from tests.tasks.report.parsed import checked
 
 PAPERS_GRID = Grid(
@@ -47,6 +54,7 @@ PAPERS_GRID = Grid(
 SMALL = replace(PAPERS_GRID, data=("dsprites",), methods={"beta_vae": (1.0, 4.0)}, diverged={})
 # They list published numbers whatever there is of ours.
 BESIDE = ("variance_explained", "metrics_agree", "udr_with_mig", "transfer")
+OF_SWEPT_LATENTS = ("model_selection",)
 TWO_METHODS = ("beta_vae", "dip_vae_i")
 MINE = replace(SMALL, data=("mine",), sources={"mine": "user"}, seeds=6)
 
@@ -102,7 +110,17 @@ CASES: dict[str, tuple[Grid, Callable[[Store], None]]] = {
     ),
     "empty store": (
         SMALL,
-        without("models", "scores", "ranks", "pairs", "curves", "pictures"),
+        without("models", "scores", "ranks", "pairs", "curves", "pictures", "dynamics"),
+    ),
+    "latents swept": (
+        replace(
+            PAPERS_GRID,
+            data=("cars3d", "dsprites"),
+            methods={"beta_vae": (1.0, 4.0, 16.0)},
+            latents=(2, 4),
+            diverged={},
+        ),
+        nothing,
     ),
 }
 
@@ -120,6 +138,7 @@ def results_of(tmp_path_factory: pytest.TempPathFactory) -> ResultsOf:
         fill(store, grid)
         if len(grid.diverged) < 6:
             fill_pairs(store)
+            fill_dynamics(store)
         damage(store)
         return read_results(store, grid.study())
 
@@ -230,7 +249,7 @@ def test_there_is_a_page_of_whatever_there_is(
 
 def test_the_full_grid_answers_every_question(answers: Answers) -> None:
     for name in QUESTIONS:
-        answer = answers("full grid", name)
+        answer = answers("latents swept" if name in OF_SWEPT_LATENTS else "full grid", name)
         assert not answer.is_missing, name
 
 
