@@ -6,8 +6,9 @@ the mean MMD² over pairs of its models; lower is more stable.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -58,11 +59,10 @@ class Cells:
         for key, rows in groups(self.table, by):
             yield key, self.some(rows.index)
 
-    def some(self, places: Sequence[int] | pd.Index) -> Cells:
-        return Cells(
-            self.table.loc[places].reset_index(drop=True),
-            tuple(self.compared[place] for place in places),
-        )
+    def some(self, places: Iterable[int]) -> Cells:
+        chosen = list(places)
+        table = self.table.iloc[chosen].reset_index(drop=True)
+        return Cells(table, tuple(self.compared[place] for place in chosen))
 
     @property
     def model_ids(self) -> pd.Series[str]:
@@ -119,7 +119,7 @@ def subsets(models: int, size: int, draws: int, stream: np.random.Generator) -> 
     return drawn
 
 
-def cell_text(cell: pd.Series, with_latents: bool) -> str:
+def cell_text(cell: Mapping[Any, Any], with_latents: bool) -> str:
     """`β-VAE, 4 latents, β = 1`."""
     latents = f", {plural(int(cell['latents']), 'latent')}" if with_latents else ""
     strength = f"{symbol(cell['objective'])} = {strength_text(cell['strength'])}"

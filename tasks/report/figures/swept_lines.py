@@ -14,6 +14,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from markupsafe import Markup
+from numpy.typing import NDArray
 
 from tasks.report.figures.axes import (
     STYLE,
@@ -57,7 +58,7 @@ def swept_lines(
         figure, (axes,) = blank(THIRD, HEIGHT, Margins())
         axes.set_xlim(-0.45, len(values) - 0.55)
         y_scale(axes, scale)
-        drawn = []
+        drawn: list[tuple[pd.DataFrame, NDArray[np.float64], NDArray[np.float64]]] = []
         for number, line in enumerate(lines):
             colour = STEPS[_step(number, len(lines))][1]
             shift = APART * (number / (len(lines) - 1) - 0.5) if len(lines) > 1 else 0.0

@@ -55,6 +55,7 @@ QUESTIONS = (
     "compare_methods",
     "unlabelled_choice",
     "dynamics",
+    "joint_embeddings",
     "across_data",
     "downstream",
     "label_savings",

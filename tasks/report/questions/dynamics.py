@@ -6,18 +6,22 @@ is more stable, and by the paper better disentangled.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from markupsafe import Markup
+from numpy.typing import NDArray
 
+from tasks.citations import PAPERS
 from tasks.report import intervals
 from tasks.report.claims import Claim, claims_table
 from tasks.report.dynamics import (
     NOT_COMPARED,
     Cells,
+    Scores,
     cell_text,
     compared_cells,
     has_latents,
@@ -96,7 +100,7 @@ def answer(results: Results) -> Answer:
         (
             *findings,
             Sentence(ABOUT),
-            *claims_table(_claims(cells, results), results.study, "Holtz et al. 2022"),
+            *claims_table(_claims(cells, results), results.study, PAPERS["holtz-2022"].short),
             *_figures(cells),
             _table(cells, with_latents),
         )
@@ -105,7 +109,8 @@ def answer(results: Results) -> Answer:
 
 def _most_stable(key: tuple[str, ...], cells: Cells, with_latents: bool) -> Sentence:
     table = cells.table.sort_values("dynamics", kind="stable")
-    best, worst = table.iloc[0], table.iloc[-1]
+    records = table.to_dict("records")
+    best, worst = records[0], records[-1]
     text = Markup("<b>{}</b>: the most stable cell is {}, {}").format(
         data_name(key[0]), cell_text(best, with_latents), _score_text(best)
     )
@@ -118,12 +123,12 @@ def _most_stable(key: tuple[str, ...], cells: Cells, with_latents: bool) -> Sent
     return Sentence(text + ".", "finding")
 
 
-def _score_text(cell: pd.Series) -> str:
+def _score_text(cell: Mapping[Any, Any]) -> str:
     interval = _interval(cell)
     return number(cell["dynamics"]) + (f" ({interval.text(3)})" if interval else "")
 
 
-def _interval(cell: pd.Series) -> Interval | None:
+def _interval(cell: Mapping[Any, Any]) -> Interval | None:
     return Interval(cell["low"], cell["high"]) if pd.notna(cell["low"]) else None
 
 
@@ -180,7 +185,7 @@ def trend_of(cells: Cells, name: str) -> Trend | None:
     return Trend(taus, float(np.mean(list(taus.values()))), interval)
 
 
-def _tau(cells: Cells, scores: np.ndarray) -> np.ndarray:
+def _tau(cells: Cells, scores: Scores) -> Scores:
     """Of each row of scores with the strengths."""
     return tau_between(scores, cells.table["strength"].to_numpy(float)[None])[:, 0]
 
@@ -198,8 +203,9 @@ def smallest_of(cells: Cells, name: str) -> Smallest | None:
     is_of = (latents == of_each[:, None]).astype(float)
     strengths = int(shared.sum())
 
-    def lowest(scores: np.ndarray) -> np.ndarray:
-        return of_each[(scores @ is_of.T).argmin(axis=1)]
+    def lowest(scores: Scores) -> NDArray[np.int64]:
+        chosen: NDArray[np.int64] = of_each[(scores @ is_of.T).argmin(axis=1)]
+        return chosen
 
     best = int(lowest(both["dynamics"].to_numpy(float)[None])[0])
     share = None
@@ -301,8 +307,7 @@ def _table(cells: Cells, with_latents: bool) -> Table:
     )
     rows = []
     for key, part in cells.groups(DATA_SET):
-        for cell in part.table.sort_values("dynamics", kind="stable").to_dict("records"):
-            one = pd.Series(cell)
+        for one in part.table.sort_values("dynamics", kind="stable").to_dict("records"):
             interval = _interval(one)
             rows.append(
                 Row(
