@@ -2,7 +2,8 @@
 
 L: Locatello et al. 2019, "Challenging common assumptions in the unsupervised learning of
 disentangled representations". D: Duan et al. 2020, "Unsupervised model selection for variational
-disentangled representation learning". H: Holtz et al. 2022, on training dynamics.
+disentangled representation learning". H: Holtz et al. 2022, "Evaluating disentanglement in
+generative models without knowledge of latent factors".
 """
 
 from __future__ import annotations
@@ -162,6 +163,18 @@ LABEL_NOISE = {
 LABEL_NOISE_OF_DYNAMICS = {"low": 1.0, "medium": 1.0, "high": 1.0}
 # L, footnote 1: years of one GPU for all models
 YEARS = (2.52, "Locatello et al. 2019, footnote 1")
+# H, Table 1: rank correlation of its score with a metric, and its deviation, by
+# the number of seeds
+DYNAMICS_WITH_SCORES = {
+    "beta_vae": {5: (0.54, 0.12), 10: (0.57, 0.06), 25: (0.61, 0.02)},
+    "factor_vae": {5: (0.56, 0.21), 10: (0.60, 0.09), 25: (0.60, 0.04)},
+    "mig": {5: (0.60, 0.07), 10: (0.65, 0.03), 25: (0.69, 0.02)},
+}
+# H, Table 4: rank correlation with unfairness, of its score and of metrics
+DYNAMICS_WITH_UNFAIRNESS = -0.72
+METRICS_WITH_UNFAIRNESS = {"beta_vae": -0.75, "factor_vae": -0.80, "mig": -0.66}
+HOLTZ = "Holtz, Mishne and Cloninger 2022"
+TABLE_4 = f"{HOLTZ}, Table 4"
 # What no question computes: (what, number, place, why). D, appendix A.8
 REINFORCEMENT = (
     "Rank correlation of UDR and the data efficiency of an agent that learns by reinforcement",
@@ -170,14 +183,21 @@ REINFORCEMENT = (
     "it needs the agent COBRA and MONet, which are not part of this program",
 )
 BENCH = "its codes are made up; `tolstoy bench metrics` runs the paper's experiments"
-ANALYSIS = "the score that the paper proposes, from training dynamics, is not part of this program"
+CLUSTERING = "it needs an agent that learns a clustering task, which is not part of this program"
 OTHER_MODELS = "PCA, InfoGAN and VAEs on images of one object are not part of this program"
 OTHER_TABLES = (
     *(
-        (what, None, f"Holtz et al. 2022, Table {table}", ANALYSIS)
-        for table, what in (
-            (1, "Rank correlations of its score with three metrics"),
-            (4, "Correlations of scores with unfairness and data efficiency"),
+        (
+            f"Rank correlation of {what} with the steps of a clustering task",
+            rho,
+            TABLE_4,
+            CLUSTERING,
+        )
+        for what, rho in (
+            ("stable dynamics", -0.59),
+            ("the BetaVAE score", -0.51),
+            ("the FactorVAE score", -0.56),
+            ("MIG", -0.48),
         )
     ),
     ("17 scores of 3 made-up representations", None, "Carbonneau et al. 2022, Table 1", BENCH),

@@ -56,6 +56,7 @@ QUESTIONS = (
     "unlabelled_choice",
     "dynamics",
     "joint_embeddings",
+    "dynamics_and_scores",
     "across_data",
     "downstream",
     "label_savings",
