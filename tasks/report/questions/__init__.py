@@ -57,6 +57,7 @@ QUESTIONS = (
     "dynamics",
     "joint_embeddings",
     "dynamics_and_scores",
+    "dynamics_and_udr",
     "across_data",
     "downstream",
     "label_savings",

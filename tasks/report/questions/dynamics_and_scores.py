@@ -211,7 +211,9 @@ def _rho(ranked: Ranked) -> str:
 
 def _table(found: Found) -> Table:
     """A column per number of seeds; all seeds are the last of those that a row has."""
-    numbers = sorted({one.seeds for ranked in found.values() for one in ranked if one.rho})
+    numbers = sorted(
+        {one.seeds for ranked in found.values() for one in ranked if one.rho is not None}
+    )
     rows = []
     for (key, metric), ranked in found.items():
         by_seeds = {one.seeds: one for one in ranked}
