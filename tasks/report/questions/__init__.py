@@ -59,6 +59,7 @@ QUESTIONS = (
     "dynamics_and_scores",
     "dynamics_and_udr",
     "across_data",
+    "model_selection",
     "downstream",
     "label_savings",
     "curves",

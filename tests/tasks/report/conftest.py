@@ -28,6 +28,13 @@ from tasks.study.spec import Study
 # Parts of metrics that a question may read; add yours.
 PARTS = {
     "dci": ("informativeness_test",),
+    "beta_vae": ("calibrated",),
+    "irs": ("max_deviation_weighted",),
+    "jemmig": ("normalised",),
+    **dict.fromkeys(("factor_vae", "rf_vae"), ("score_std_pruned",)),
+    **dict.fromkeys(
+        ("dci_lasso", "dci_forest"), ("disentanglement", "completeness", "informativeness_test")
+    ),
     "unsupervised": (
         "gaussian_total_correlation_mean",
         "gaussian_total_correlation_sampled",
