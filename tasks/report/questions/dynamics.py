@@ -218,8 +218,7 @@ def smallest_of(cells: Cells, name: str) -> Smallest | None:
 
 def _claims(cells: Cells, results: Results) -> Iterator[Claim]:
     """What section 3.3 says of the β-VAEs on dSprites in Figure 4a."""
-    here = cells.table[cells.table.index.isin(HOLTZ.members(cells.table).index)]
-    for key, part in cells.some(here.index).groups(BY):
+    for key, part in cells.some(HOLTZ.members(cells.table).index).groups(BY):
         ids = set(part.model_ids)
         models = results.models[results.models["model_id"].isin(ids)]
         smallest, trend = smallest_of(part, where(key)), trend_of(part, where(key))

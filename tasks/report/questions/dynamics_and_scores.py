@@ -200,6 +200,8 @@ def _findings(found: Found) -> Iterator[Sentence]:
             mean = float(np.mean([rho for rho, *_ in ordered]))
             text += f", and least with {worst}, {_rho(least)}"
             text += f"; the mean over {len(ordered)} scores is {number(mean, 2)}"
+        if most.interval:
+            text += " (intervals of redrawn seeds)"
         yield Sentence(text + ".", "finding")
 
 
