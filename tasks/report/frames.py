@@ -73,7 +73,6 @@ CURVE_POINTS = 60  # more than a small figure can show
 STRINGS = pd.StringDtype("python", na_value=np.nan)
 DATA_SET = ["data", "source"]  # redrawn and official pictures are never mixed
 CELL = [*DATA_SET, "method", "strength"]
-SWEPT_LATENTS = r"-latents_(\d+)$"  # ends the name of a method at one of several numbers of latents
 
 
 @dataclass(frozen=True)

@@ -100,7 +100,6 @@ CASES: dict[str, tuple[Grid, Callable[[Store], None]]] = {
         replace(SMALL, methods={name: PAPERS_GRID.methods[name] for name in TWO_METHODS}, seeds=2),
         with_gaps,
     ),
-    "a sweep of latents": (replace(SMALL, seeds=3, latents=(4, 10)), nothing),
     "few steps": (replace(SMALL, seeds=6, steps=120), nothing),
     "every model failed": (
         replace(

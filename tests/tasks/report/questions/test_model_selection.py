@@ -24,7 +24,7 @@ from tasks.report.questions.model_selection import (
 )
 from tasks.report.results import Results, read_results
 from tasks.report.swept_grids import CARBONNEAU
-from tests.tasks.report.conftest import Grid, MakeStore, latents_of
+from tests.tasks.report.conftest import Grid, MakeStore
 
 GRID = Grid(
     data=("cars3d", "smallnorb"),
@@ -44,7 +44,7 @@ PLACES = {
 
 def place_of(row: Mapping[str, Any]) -> int:
     """Of a cell in the grid: 0 to 35."""
-    return PLACES[row["strength"], latents_of(row)]
+    return PLACES[row["strength"], row["latents"]]
 
 
 Planted = Mapping[str, Callable[[Mapping[str, Any]], float]]
