@@ -37,7 +37,7 @@ from tasks.report.questions import (
 from tasks.report.results import Column, Results
 from tasks.report.spearman import ENOUGH
 from tasks.study.label_noise import noisy_part, regimes_by_name
-from tasks.words import MISSING, data_name, metric_name, number, plural
+from tasks.words import MISSING, data_name, metric_name, number
 
 QUESTION = Question(
     "Do the scores change if labels are wrong?",
@@ -156,36 +156,40 @@ def pearson(x: Scores, y: Scores) -> Scores:
     return np.asarray(r.clip(-1, 1), float)
 
 
+def hardest_regime(of_metrics: Sequence[Robustness]) -> str | None:
+    """The one with the lowest correlation on average over the metrics that have one."""
+    values: dict[str, list[float]] = {}
+    for of in of_metrics:
+        for regime, there in of.by_regime.items():
+            if there.r is not None:
+                values.setdefault(regime, []).append(there.r)
+    return min(values, key=lambda regime: float(np.mean(values[regime])), default=None)
+
+
 def _finding(data: str, of_metrics: Sequence[Robustness]) -> Sentence:
-    """The metric that changes least and the one that changes most, by their means over regimes."""
-    known = sorted((of for of in of_metrics if np.isfinite(of.mean)), key=lambda of: -of.mean)
-    if not known:
+    """The metrics that change least and most where the noise changes most."""
+    regime = hardest_regime(of_metrics)
+    if regime is None:
         few = f"{data_name(data)}: too few models, or equal scores, for a correlation with noise."
         return Sentence(few, "missing")
-    several = len(known[0].by_regime) > 1
-    average = " on average over the regimes" if several else ""
+    known = [
+        (of.metric.title, there.r, there.interval)
+        for of in of_metrics
+        if (there := of.by_regime.get(regime)) and there.r is not None
+    ]
+    known.sort(key=lambda of: -of[1])
 
-    def text_of(of: Robustness) -> str:
-        (one, *_) = of.by_regime.values()
-        interval = f" ({one.interval.text()})" if one.interval and not several else ""
-        return f"r = {number(of.mean, 2)}{interval}"
+    def text_of(r: float, interval: Interval | None) -> str:
+        return f"r = {number(r, 2)}" + (f" ({interval.text()})" if interval else "")
 
+    title, *least = known[0]
+    text = Markup("<b>{}</b>, label noise “{}”: ").format(data_name(data), regime)
     if len(known) == 1:
-        text = Markup("<b>{}</b>: {} with label noise and without have {}{}").format(
-            data_name(data), known[0].metric.title, text_of(known[0]), average
-        )
+        text += f"{title} with noise and without have {text_of(*least)}"
     else:
-        text = Markup(
-            "<b>{}</b>: of {} {} changes least with label noise, {}{}; {} changes most, {}"
-        ).format(
-            data_name(data),
-            plural(len(known), "metric"),
-            known[0].metric.title,
-            text_of(known[0]),
-            average,
-            known[-1].metric.title,
-            text_of(known[-1]),
-        )
+        last, *most = known[-1]
+        text += f"of {len(known)} metrics {title} changes least, {text_of(*least)}; "
+        text += f"{last} changes most, {text_of(*most)}"
     return Sentence(text + ".", "finding")
 
 

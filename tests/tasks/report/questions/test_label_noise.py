@@ -15,13 +15,17 @@ from tasks.report.published import LABEL_NOISE
 from tasks.report.questions import Figures, Sentence, Table
 from tasks.report.questions.label_noise import (
     NO_NOISE,
+    Correlation,
+    Robustness,
     answer,
     correlation,
+    hardest_regime,
     noisy,
     pearson,
     robustness,
 )
 from tasks.report.results import Column, read_results
+from tasks.words import number
 from tests.tasks.report.conftest import Grid, MakeStore, blank_column
 
 A, B, C = (Column(name, name.upper()) for name in "abc")
@@ -112,10 +116,22 @@ def test_the_finding_names_the_metrics_that_change_least_and_most(make_store: Ma
             assert values[metric.title][place] == pytest.approx(r)
     low, high = np.array(list(values.values()), float).T
     assert (low > high).all()
-    least = max(values, key=lambda title: sum(map(float, values[title])))
-    assert f"of 2 metrics {least} changes least" in finding.text
+    least, most = sorted(values, key=lambda title: -float(str(values[title][1])))
+    assert "<b>dSprites</b>, label noise “high”: of 2 metrics" in finding.text
+    assert f"of 2 metrics {least} changes least, r = {number(high.max(), 2)} (" in finding.text
+    assert f"; {most} changes most, r = {number(high.min(), 2)} (" in finding.text
     assert len(figures.groups[0].figures[0].data) == 4
     assert "p, low: shape 0.05, scale 0.1" in table.caption
+
+
+def test_the_finding_is_of_the_regime_that_changes_most() -> None:
+    def of(name: str, **r: float | None) -> Robustness:
+        return Robustness(Column(name, name), {k: Correlation(v, 9) for k, v in r.items()})
+
+    planted = [of("a", low=0.9, high=0.5), of("b", low=0.8, high=0.7), of("c", low=0.0, high=None)]
+    assert hardest_regime(planted[:2]) == "high"
+    assert hardest_regime(planted) == "low", "0.57 on average, 0.6 in the other"
+    assert hardest_regime([of("c", low=None)]) is None
 
 
 def test_headlines_stay_the_clean_scores(make_store: MakeStore) -> None:
