@@ -179,17 +179,17 @@ def _finding(data: str, of_metrics: Sequence[Robustness]) -> Sentence:
     ]
     known.sort(key=lambda of: -of[1])
 
-    def text_of(r: float, interval: Interval | None) -> str:
+    def text_of(of: tuple[str, float, Interval | None]) -> str:
+        _, r, interval = of
         return f"r = {number(r, 2)}" + (f" ({interval.text()})" if interval else "")
 
-    title, *least = known[0]
+    least, most = known[0], known[-1]
     text = Markup("<b>{}</b>, label noise “{}”: ").format(data_name(data), regime)
     if len(known) == 1:
-        text += f"{title} with noise and without have {text_of(*least)}"
+        text += f"{least[0]} with noise and without have {text_of(least)}"
     else:
-        last, *most = known[-1]
-        text += f"of {len(known)} metrics {title} changes least, {text_of(*least)}; "
-        text += f"{last} changes most, {text_of(*most)}"
+        text += f"of {len(known)} metrics {least[0]} changes least, {text_of(least)}; "
+        text += f"{most[0]} changes most, {text_of(most)}"
     return Sentence(text + ".", "finding")
 
 
