@@ -155,6 +155,20 @@ def test_metrics_are_measured_on_few_points() -> None:
     assert few_points(Metrics(points=64, test_points=16)).points == 64
 
 
+def test_each_regime_of_label_noise_takes_its_metrics_and_pictures_of_groups_again() -> None:
+    def scoring(names: list[str], noise: Any) -> float:
+        metrics = {"names": names, "points": 4000, "group_size": 2, "label_noise": noise}
+        study = a_study(metrics=metrics)
+        assert few_points(study.metrics).label_noise == ()
+        return cost_of(study).jobs[0].scoring
+
+    once = scoring(["mig"], None)
+    assert scoring(["mig"], ["low", "high"]) == once + 2 * 4.0 * 4
+    groups = (4000 + 5000) * 2
+    assert scoring(["factor_vae"], None) == once + 0.25 * groups
+    assert scoring(["factor_vae"], "low") == once + 4.0 * 4 + 2 * 0.25 * groups
+
+
 def test_a_pace_that_is_known_replaces_the_measured_one() -> None:
     job = cost_of(a_study(), pace=lambda model: 0.01).jobs[0]
     assert job.training == pytest.approx(10 * 0.01 + 16 * 0.125 + 3)
