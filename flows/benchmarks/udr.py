@@ -1,4 +1,5 @@
-"""UDR of all ordered pairs of a data set's models, against scikit-learn, pair by pair.
+"""UDR and ModelCentrality of all ordered pairs of a data set's models, against scikit-learn and
+plain numpy, pair by pair.
 
 - Codes: 10,000 points and 10 latents per model, all made up. Half of the models are noisy copies of
   shared factors in another order, half are rotated; one latent in ten is dead.
@@ -6,8 +7,9 @@
   udr_eq2 of every pair. Blocks of models are compared two at a time; a process keeps the two blocks
   that it prepared last. Generating the codes is not counted.
 - Baseline: one fit per pair of standardised latents, with scikit-learn's defaults as in the code
-  released with Duan et al. 2020, or scipy's spearmanr of all latents of a pair at once. It is
-  measured on a sample of the same pairs, on one core while nothing else runs, before each of our
+  released with Duan et al. 2020, or scipy's spearmanr of all latents of a pair at once, or for
+  ModelCentrality numpy's variance of each group, as in the code released with Lin et al. 2020. It
+  is measured on a sample of the same pairs, on one core while nothing else runs, before each of our
   turns. All pairs on all cores are estimated from the median, as if cores did not disturb each
   other.
 - The scores of the sample must agree.
@@ -39,6 +41,7 @@ from flows.benchmarks import Row
 from flows.benchmarks.turns import in_a_worker, print_rows
 from infra.runtime import cores
 from metrics.udr import Prepared, compare, compare_both, pairwise, prepare
+from metrics.udr.centrality import GROUP
 from tasks.streams import stream
 
 MODELS, ALL_TO_ALL, POINTS, LATENTS = 1_800, 60, 10_000, 10
@@ -78,11 +81,22 @@ def spearman(regressors: Matrix, targets: Matrix) -> Matrix:
     return matrix
 
 
+def centrality(voters: Matrix, factors: Matrix) -> Matrix:
+    """Votes of latents for latents, group after group."""
+    votes = np.zeros((LATENTS, LATENTS))
+    alive = np.flatnonzero(voters.any(axis=0))
+    for factor in np.flatnonzero(factors.any(axis=0)):
+        for group in np.array_split(np.argsort(factors[:, factor]), POINTS // GROUP):
+            votes[alive[np.argmin(np.var(voters[group][:, alive], axis=0))], factor] += 1
+    return votes
+
+
 # By similarity: the baseline, pairs per turn, most models (0: no limit), agreement.
 BASELINES: dict[str, tuple[Callable[[Matrix, Matrix], Matrix], int, int, float]] = {
     "lasso": (lasso, 60, 0, 5e-3),
     "spearman": (spearman, 10, 600, 1e-5),
     "lasso_cv": (lasso_cv, 3, 120, 1e-5),
+    "centrality": (centrality, 10, 120, 2e-3),  # two votes of a thousand: variances that are equal
 }
 
 
@@ -156,7 +170,11 @@ def time_baseline(
         matrix = fit(*sides)
         seconds += time.perf_counter() - began
         core_seconds += time.process_time() - core_began
-        scores.append((i, j, pair_score(matrix[flags[0]][:, flags[1]])[0]))
+        matrix = matrix[flags[0]][:, flags[1]]
+        if similarity == "centrality":
+            scores.append((i, j, matrix.max(axis=1).sum() / matrix.sum()))
+        else:
+            scores.append((i, j, pair_score(matrix)[0]))
     return seconds / pairs, core_seconds / pairs, scores
 
 
