@@ -44,7 +44,7 @@ BATCH, STEPS, WARM_UP = 64, 8, 3
 PICTURES = 200
 PROBES = 100, 1000  # rows
 STEPS_FOR_PICTURES = 20
-FEW, SOME, MANY = 4, 12, 48  # models that are compared
+FEW, SOME, MANY = 4, 24, 48  # models that are compared
 FEW_ROWS = 200
 
 

@@ -55,6 +55,12 @@ def test_the_main_ranking_is_of_the_papers_similarity_and_the_fairest_pool():
     assert {row["model_id"]: row["udr"] for row in chosen} == {"a": 0.3, "b": 0.5}
 
 
+def test_any_udr_comes_before_centrality():
+    rows = ranks(("centrality", "method", 0, "a", 0.9), ("spearman", "cell", 0, "a", 0.2))
+    assert [row["similarity"] for row in main_ranking(rows)] == ["spearman"]
+    assert [row["similarity"] for row in main_ranking(rows[:1])] == ["centrality"]
+
+
 def test_a_ranking_that_ranks_nothing_decides_nothing():
     rows = ranks(("lasso", "method", 0, "a", None), ("lasso", "cell", 0, "a", 0.2))
     assert [row["pool"] for row in main_ranking(rows)] == ["cell"]

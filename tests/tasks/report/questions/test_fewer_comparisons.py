@@ -21,11 +21,13 @@ from tasks.report.fewer_curves import (
     curves_of_versions,
     version_rows,
 )
+from tasks.report.page import write_report
 from tasks.report.questions import Figures, Table
 from tasks.report.questions.fewer_comparisons import answer, fewer_rows
 from tasks.report.resampling import fewer, medians, packed, pair_matrix
 from tasks.report.results import Column, Results, read_results
 from tests.tasks.report.conftest import Grid, MakeStore, fill_pairs
+from tests.tasks.report.parsed import checked
 
 GRID = Grid(
     data=("dsprites", "dsprites-more"),
@@ -315,3 +317,24 @@ def test_every_version_has_a_row_a_line_and_its_published_numbers(make_store: Ma
     assert (shown["mean"], shown["deviation"]) == worse.cells[0]
     papers = [row for row in answered.published if "P = 5" in row.what and row.what[-5:] == "P = 5"]
     assert [row.what.split(" with ")[0] for row in papers] == [same.ranking, cv.ranking]
+
+
+def test_centrality_is_a_ranking_but_no_version_of_udr(make_store: MakeStore) -> None:
+    grid = replace(GRID, data=("dsprites",), metrics=("mig",), pools=("cell",))
+    store = make_store(grid)
+    fill_pairs(store)
+    as_similarity(store, "centrality", 0.0)
+    results = read_results(store, grid.study())
+    titles = [ranking.title for ranking in results.rankings]
+    assert titles == ["UDR, same strength", "ModelCentrality, same strength"]
+    assert results.udr == results.rankings[0] and results.udr_versions == results.rankings[:1]
+    assert {curve.ranking.name for curve in curves_of_versions(results)} == {"lasso"}
+    as_similarity(store, "spearman", 0.0)
+    titles = [ranking.title for ranking in read_results(store, grid.study()).rankings]
+    assert titles == [
+        "UDR, same strength (lasso)",
+        "UDR, same strength (spearman)",
+        "ModelCentrality, same strength",
+    ]
+    page = checked(write_report(store, grid.study()))
+    assert "Lin et al. 2020. InfoGAN-CR and ModelCentrality" in page.everything_readable
