@@ -11,6 +11,8 @@ from tasks.study.axes import method_of, value_text, values_of
 
 MISSING = "–"
 UDR = "UDR"  # what most rankings without labels are called
+SMALLEST_EXPONENT = -3  # of ten; smaller numbers are written with a power
+RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 SOURCES = {
     "official": "the authors' own file",
@@ -85,6 +87,26 @@ def number(value: float | None, digits: int = 3) -> str:
     if not text.strip("-0.,"):
         text = text.lstrip("-")
     return text.replace("-", "−")
+
+
+def significant(value: float | None, digits: int = 3) -> str:
+    """A number of any size for reading, by so many significant digits: 0.0213, 2.93 · 10⁻⁵."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    if not value:
+        return "0"
+    mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
+    exponent = int(power)
+    if exponent < SMALLEST_EXPONENT:
+        text = f"{mantissa} · {power_of_ten(exponent)}"
+    else:
+        text = f"{value:,.{max(0, digits - 1 - exponent)}f}"
+    return text.replace("-", "−")
+
+
+def power_of_ten(exponent: int) -> str:
+    """`10⁻⁵`."""
+    return "10" + str(exponent).translate(RAISED)
 
 
 def with_deviation(mean: float, deviation: float | None) -> str:

@@ -14,12 +14,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tasks.report.frames import CELL, groups
+from tasks.report.frames import CELL, DATA_SET, groups
 from tasks.report.results import Column, Results
 from tasks.report.swept_grids import objectives, sweeps_latents
 from tasks.words import method_name, plural, strength_text, symbol
 
 Scores = NDArray[np.float64]
+BY = [*DATA_SET, "objective"]  # groups of cells that are told apart by strength and latents only
 NOT_COMPARED = (
     "No models were compared by their training dynamics. A study compares them if its spec has a "
     "section `traces`, as the preset `holtz-2022` has; a cell needs two models."

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from tasks.words import duration, number
+from tasks.words import duration, number, significant
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,24 @@ from tasks.words import duration, number
 )
 def test_numbers_are_written_for_readers(value: float | None, text: str) -> None:
     assert number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "–"),
+        (0.0, "0"),
+        (0.02134, "0.0213"),
+        (0.0012345, "0.00123"),
+        (0.00099999, "0.00100"),
+        (0.0000293, "2.93 · 10⁻⁵"),
+        (-3.2e-12, "−3.20 · 10⁻¹²"),
+        (12.345, "12.3"),
+        (1234.5, "1,234"),
+    ],
+)
+def test_numbers_of_any_size_keep_their_digits(value: float | None, text: str) -> None:
+    assert significant(value) == text
 
 
 def test_durations_have_a_unit_that_fits() -> None:

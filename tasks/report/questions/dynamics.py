@@ -7,38 +7,30 @@ is more stable, and by the paper better disentangled.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from markupsafe import Markup
-from numpy.typing import NDArray
 
 from tasks.citations import PAPERS
-from tasks.report import intervals
 from tasks.report.claims import Claim, claims_table
 from tasks.report.dynamics import (
+    BY,
     NOT_COMPARED,
     Cells,
-    Scores,
     cell_text,
     compared_cells,
     has_latents,
     where,
 )
-from tasks.report.figures.axes import Limits, limits
-from tasks.report.figures.swept_lines import SweptLine, line_legend, swept_lines
-from tasks.report.frames import CELL, DATA_SET
+from tasks.report.dynamics_figures import dynamics_figures
+from tasks.report.dynamics_trends import smallest_of, trend_of
+from tasks.report.frames import DATA_SET
 from tasks.report.intervals import Interval
-from tasks.report.kendall import tau_between
 from tasks.report.labels import data_label
 from tasks.report.questions import (
     Answer,
     Cell,
-    Figure,
-    FigureGroup,
-    Figures,
     Heading,
     Question,
     Row,
@@ -48,7 +40,7 @@ from tasks.report.questions import (
 )
 from tasks.report.results import Results
 from tasks.report.swept_grids import HOLTZ
-from tasks.words import MISSING, data_name, method_name, number, plural, strength_text, symbol
+from tasks.words import MISSING, data_name, method_name, number, plural, significant, symbol
 
 QUESTION = Question(
     "Which cells learn alike, whatever their seed?",
@@ -61,32 +53,8 @@ ABOUT = (
     "over seeds. A cell whose models have collapsed may be stable because its decoders ignore "
     "their input."
 )
-DRAWS = 500
-BY = [*DATA_SET, "objective"]
 MOST_OPEN_ROWS = 40
 GROUND_TRUTH = 4  # generative factors of dSprites, by the paper
-
-
-@dataclass(frozen=True)
-class Trend:
-    """Kendall's tau of strength and score, at each number of latents and on average."""
-
-    taus: dict[int, float]  # by the number of latents
-    mean: float
-    interval: Interval | None
-
-    @property
-    def rising(self) -> int:
-        return sum(tau > 0 for tau in self.taus.values())
-
-
-@dataclass(frozen=True)
-class Smallest:
-    """Over the strengths that all numbers of latents have: which of these has the lowest mean."""
-
-    latents: int
-    share: float | None  # of redrawn seeds by which it is the same one
-    strengths: int
 
 
 def answer(results: Results) -> Answer:
@@ -101,7 +69,7 @@ def answer(results: Results) -> Answer:
             *findings,
             Sentence(ABOUT),
             *claims_table(_claims(cells, results), results.study, PAPERS["holtz-2022"].short),
-            *_figures(cells),
+            *dynamics_figures(cells),
             _table(cells, with_latents),
         )
     )
@@ -125,7 +93,11 @@ def _most_stable(key: tuple[str, ...], cells: Cells, with_latents: bool) -> Sent
 
 def _score_text(cell: Mapping[Any, Any]) -> str:
     interval = _interval(cell)
-    return number(cell["dynamics"]) + (f" ({interval.text(3)})" if interval else "")
+    return significant(cell["dynamics"]) + (f" ({_ends(interval)})" if interval else "")
+
+
+def _ends(interval: Interval) -> str:
+    return f"{significant(interval.low)} to {significant(interval.high)}"
 
 
 def _interval(cell: Mapping[Any, Any]) -> Interval | None:
@@ -161,61 +133,6 @@ def _of_method(key: tuple[str, ...], cells: Cells) -> Iterator[Sentence]:
         yield Sentence(text + ".", "finding")
 
 
-def trend_of(cells: Cells, name: str) -> Trend | None:
-    """Whether scores rise with strength at a fixed number of latents; None without two strengths
-    or where all scores are equal."""
-    parts = [(int(latents), part) for (latents,), part in cells.groups(["latents"])]
-    taus = {
-        latents: float(tau)
-        for latents, part in parts
-        if np.isfinite(tau := _tau(part, part.table["dynamics"].to_numpy(float)[None])[0])
-    }
-    if not taus:
-        return None
-    interval = None
-    if cells.fewest_models >= intervals.FEWEST_SEEDS:
-        stream = intervals.stream("dynamics trend", name)
-        redrawn = np.stack(
-            [_tau(part, part.redrawn(DRAWS, stream)) for latents, part in parts if latents in taus]
-        )
-        known = np.isfinite(redrawn).any(axis=0)
-        means = np.nanmean(redrawn[:, known], axis=0)
-        if len(means):
-            interval = Interval(*map(float, np.quantile(means, intervals.LEVEL)))
-    return Trend(taus, float(np.mean(list(taus.values()))), interval)
-
-
-def _tau(cells: Cells, scores: Scores) -> Scores:
-    """Of each row of scores with the strengths."""
-    return tau_between(scores, cells.table["strength"].to_numpy(float)[None])[:, 0]
-
-
-def smallest_of(cells: Cells, name: str) -> Smallest | None:
-    """Only where two numbers of latents share a strength."""
-    table = cells.table
-    numbers = table["latents"].nunique()
-    shared = table.groupby("strength")["latents"].nunique() == numbers
-    both = table[table["strength"].isin(shared[shared].index)]
-    if numbers < 2 or both.empty:
-        return None
-    latents = both["latents"].to_numpy()
-    of_each = np.unique(latents)
-    is_of = (latents == of_each[:, None]).astype(float)
-    strengths = int(shared.sum())
-
-    def lowest(scores: Scores) -> NDArray[np.int64]:
-        chosen: NDArray[np.int64] = of_each[(scores @ is_of.T).argmin(axis=1)]
-        return chosen
-
-    best = int(lowest(both["dynamics"].to_numpy(float)[None])[0])
-    share = None
-    if cells.fewest_models >= intervals.FEWEST_SEEDS:
-        drawn = cells.some(both.index).redrawn(DRAWS, intervals.stream("dynamics smallest", name))
-        drawn = drawn[np.isfinite(drawn).all(axis=1)]
-        share = float((lowest(drawn) == best).mean()) if len(drawn) else None
-    return Smallest(best, share, strengths)
-
-
 def _claims(cells: Cells, results: Results) -> Iterator[Claim]:
     """What section 3.3 says of the β-VAEs on dSprites in Figure 4a."""
     for key, part in cells.some(HOLTZ.members(cells.table).index).groups(BY):
@@ -242,58 +159,6 @@ def _claims(cells: Cells, results: Results) -> Iterator[Claim]:
         )
 
 
-def _figures(cells: Cells) -> Iterator[Figures]:
-    collected = []
-    for key, of_data in cells.groups(DATA_SET):
-        bounds = of_data.table[["dynamics", "low", "high"]].to_numpy(float).ravel()
-        scale = limits(pd.Series(bounds))
-        figures = tuple(
-            figure
-            for of_method, part in of_data.groups(BY)
-            for figure in _of_sweeps(of_method, part, scale)
-        )
-        if figures:
-            collected.append(FigureGroup(data_label(*key), figures))
-    if collected:
-        yield Figures(tuple(collected))
-
-
-def _of_sweeps(key: tuple[str, ...], cells: Cells, scale: Limits) -> Iterator[Figure]:
-    """The score against latents and against strength; against what varies only."""
-    table, objective = cells.table, key[-1]
-    latents, strengths = (sorted(table[name].unique()) for name in ("latents", "strength"))
-    of_latents = ("latents", latents, [str(n) for n in latents], "latents")
-    of_strength = ("strength", strengths, [strength_text(s) for s in strengths], symbol(objective))
-    for across, lines in ((of_latents, of_strength), (of_strength, of_latents)):
-        column, swept, texts, title = across
-        if len(swept) < 2:
-            continue
-        by, values, names, legend = lines
-        drawn = []
-        for value, name in zip(values, names, strict=True):
-            rows = table[table[by] == value].sort_values(column)
-            places = [swept.index(one) for one in rows[column]]
-            drawn.append(SweptLine(name, rows.assign(place=places)))
-        drawing = swept_lines(
-            drawn, "dynamics", texts, scale, title, f"dynamics {where(key)} {column}", "Score"
-        )
-        described = "; ".join(
-            f"{legend} {line.value}: " + ", ".join(number(v) for v in line.cells["dynamics"])
-            for line in drawn
-        )
-        method = method_name(objective)
-        yield Figure(
-            f"{method}: score against {title}",
-            f"Score of training dynamics against {title}, {method} on {data_name(key[0])}; "
-            f"{described}.",
-            drawing,
-            table[[*CELL, "objective", "latents", "dynamics", "low", "high", "models"]],
-            line_legend(legend, names),
-            models=cells.model_ids,
-            among=("data", "source", "method"),
-        )
-
-
 def _table(cells: Cells, with_latents: bool) -> Table:
     """Of each data set the most stable first."""
     headings = (
@@ -313,8 +178,8 @@ def _table(cells: Cells, with_latents: bool) -> Table:
                     (
                         Cell(data_label(*key)),
                         Cell(cell_text(one, with_latents), style="who"),
-                        Cell(number(one["dynamics"]), float(one["dynamics"])),
-                        Cell(interval.text(3) if interval else MISSING),
+                        Cell(significant(one["dynamics"]), float(one["dynamics"])),
+                        Cell(_ends(interval) if interval else MISSING),
                         Cell(str(one["models"]), int(one["models"])),
                         Cell(str(one["collapsed"]), int(one["collapsed"])),
                     )

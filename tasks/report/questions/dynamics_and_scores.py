@@ -8,11 +8,9 @@ its sign is turned, as is that of metrics of which less is better: above 0 means
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from markupsafe import Markup
-from numpy.typing import NDArray
 
 from tasks.report import intervals
 from tasks.report.comparable import with_grid
@@ -20,10 +18,9 @@ from tasks.report.dynamics import (
     NOT_COMPARED,
     Cells,
     compared_cells,
-    copies,
-    subsets,
     where,
 )
+from tasks.report.dynamics_correlations import DRAWS, Ranked, correlations
 from tasks.report.frames import DATA_SET
 from tasks.report.intervals import Interval
 from tasks.report.labels import data_label
@@ -40,7 +37,7 @@ from tasks.report.questions import (
     missing,
 )
 from tasks.report.results import Column, Results
-from tasks.report.spearman import ENOUGH, row_correlations
+from tasks.report.spearman import ENOUGH
 from tasks.report.swept_grids import HOLTZ
 from tasks.words import MISSING, data_name, method_name, metric_name, number, plural, with_deviation
 
@@ -50,10 +47,7 @@ QUESTION = Question(
     papers=(("holtz-2022", "Table 1"),),
     needs_factors=True,
 )
-SEEDS = (5, 10, 25)  # the paper's
-DRAWS = 200
 EVERY_METHOD = ""
-Scores = NDArray[np.float64]
 ABOUT = (
     "Spearman's correlation over cells, between the stability of their dynamics (minus their "
     "score) and the mean of a score from labels over the same models; the sign is turned where "
@@ -62,18 +56,6 @@ ABOUT = (
     "With all seeds it is the correlation itself, and ± and the interval are of a bootstrap over "
     "seeds. The paper says neither what its ± is nor how its seeds were drawn."
 )
-
-
-@dataclass(frozen=True)
-class Ranked:
-    """A rank correlation over cells of which each has so many seeds."""
-
-    seeds: int
-    rho: float | None
-    deviation: float | None = None
-    interval: Interval | None = None  # 95% of the draws
-    every: bool = False  # whether it is of all seeds
-    cells: int = 0
 
 
 def answer(results: Results) -> Answer:
@@ -105,79 +87,6 @@ def _populations(cells: Cells) -> Iterator[tuple[tuple[str, ...], Cells]]:
         if len(methods) > 1:
             for (objective,), part in methods:
                 yield (*key, objective), part
-
-
-def seed_numbers(cells: Cells) -> list[int]:
-    """The paper's, below the number of models that all cells have; then that number."""
-    models = cells.fewest_models
-    return [*(seeds for seeds in SEEDS if seeds < models), models]
-
-
-def correlations(cells: Cells, metric: Column, name: str) -> list[Ranked]:
-    """For each number of seeds, over the cells that have the score of every compared model."""
-    whole = [
-        place
-        for place, cell in enumerate(cells.compared)
-        if len(cell.models) > 1 and cell.models[metric.id].notna().all()
-    ]
-    cells = cells.some(whole)
-    if len(whole) < ENOUGH:
-        return [Ranked(cells.fewest_models, None, every=True, cells=len(whole))]
-    stream = intervals.stream("dynamics and scores", name, metric.id)
-    ranked = []
-    for seeds in seed_numbers(cells):
-        is_all = seeds == cells.fewest_models
-        drawn = _drawn(cells, metric, None if is_all else seeds, stream)
-        if not is_all:
-            rho = float(drawn.mean()) if len(drawn) else None
-        else:
-            every = [np.ones((1, len(cell.models))) for cell in cells.compared]
-            value = _correlation(cells, metric, every)
-            rho = float(value[0]) if np.isfinite(value[0]) else None
-        spread = len(drawn) > 1 and cells.fewest_models >= intervals.FEWEST_SEEDS
-        ranked.append(
-            Ranked(
-                seeds,
-                rho,
-                float(drawn.std(ddof=1)) if spread else None,
-                Interval(*map(float, np.quantile(drawn, intervals.LEVEL))) if spread else None,
-                is_all,
-                len(whole),
-            )
-        )
-    return ranked
-
-
-def _drawn(cells: Cells, metric: Column, seeds: int | None, stream: np.random.Generator) -> Scores:
-    """Correlations with so many different seeds of each cell; None: as many as there are, drawn
-    with replacement."""
-    weights = [
-        copies(len(cell.models), DRAWS, stream)
-        if seeds is None
-        else subsets(len(cell.models), seeds, DRAWS, stream)
-        for cell in cells.compared
-    ]
-    values = _correlation(cells, metric, weights)
-    return values[np.isfinite(values)]
-
-
-def _correlation(cells: Cells, metric: Column, weights: Sequence[Scores]) -> Scores:
-    """Of each draw, where each model of each cell counts as often as it was drawn; NaN where a
-    cell has no pair, or where all are equal."""
-    stable = np.stack(
-        [-cell.redrawn(drawn) for cell, drawn in zip(cells.compared, weights, strict=True)], axis=1
-    )
-    means = np.stack(
-        [
-            drawn @ cell.models[metric.id].to_numpy(float) / drawn.sum(axis=1)
-            for cell, drawn in zip(cells.compared, weights, strict=True)
-        ],
-        axis=1,
-    )
-    rho = np.full(len(stable), np.nan)
-    known = np.isfinite(stable).all(axis=1)
-    rho[known] = row_correlations(stable[known], metric.direction * means[known])
-    return rho
 
 
 Found = dict[tuple[tuple[str, ...], Column], list[Ranked]]

@@ -16,7 +16,8 @@ from markupsafe import Markup
 from tasks.report import intervals
 from tasks.report.comparable import with_grid, with_rho
 from tasks.report.dynamics import NOT_COMPARED, Cells, compared_cells, where
-from tasks.report.frames import DATA_SET
+from tasks.report.dynamics_figures import unit_of
+from tasks.report.frames import CELL, DATA_SET
 from tasks.report.labels import data_label, method_legend
 from tasks.report.matrices import correlation_cell
 from tasks.report.published import DYNAMICS_WITH_UNFAIRNESS, METRICS_WITH_UNFAIRNESS
@@ -87,8 +88,7 @@ def answer(results: Results) -> Answer:
 
 
 def with_stability(cells: Cells) -> Cells:
-    scores = cells.table["dynamics"]
-    return replace(cells, table=cells.table.assign(**{STABILITY.id: -scores, SCORE.id: scores}))
+    return replace(cells, table=cells.table.assign(**{STABILITY.id: -cells.table["dynamics"]}))
 
 
 def agreement(cells: Cells, row: Column, column: Column) -> Agreement:
@@ -155,18 +155,23 @@ def _figures(cells: Cells, udr: Column, results: Results) -> Iterator[FigureGrou
 
 
 def _figure(key: tuple[str, ...], cells: Cells, udr: Column, results: Results) -> Figure:
+    unit = unit_of(cells.table)
     figure = score_scatter(
-        cells.table,
+        cells.table.assign(**{SCORE.id: cells.table["dynamics"] * 10.0**unit.power}),
         udr,
         SCORE,
         "Score of dynamics against UDR",
         f"by cell on {data_name(key[0])}",
         results.styles,
         f"dynamics and udr {where(key)}",
-        across_title=f"{udr.title} (score of dynamics upwards)",
+        across_title=f"{udr.title} ({unit.title} of dynamics upwards)",
         models=cells.model_ids,
     )
-    return replace(figure, subtitle=f"stability and UDR: {agreement(cells, STABILITY, udr)}")
+    return replace(
+        figure,
+        data=cells.table[[*CELL, udr.id, "dynamics"]],
+        subtitle=f"stability and UDR: {agreement(cells, STABILITY, udr)}",
+    )
 
 
 def _published(cells: Cells, scored: Sequence[Column], results: Results) -> Iterator[Published]:

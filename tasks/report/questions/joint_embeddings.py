@@ -7,16 +7,12 @@ all models of the cell. Where seeds lie on each other, they learn alike.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from markupsafe import Markup
-from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from infra.store import Store
-from tasks.report import intervals
 from tasks.report.dynamics import (
     NOT_COMPARED,
     Cells,
@@ -25,6 +21,7 @@ from tasks.report.dynamics import (
     has_latents,
     where,
 )
+from tasks.report.embeddings import Embedding, read_embedding
 from tasks.report.figures.clouds import Cloud, box_of, cloud_legend, clouds_plot
 from tasks.report.figures.colours import KNOWN, SPARE, STEPS
 from tasks.report.frames import DATA_SET
@@ -39,20 +36,16 @@ from tasks.report.questions import (
     missing,
 )
 from tasks.report.results import Results
-from tasks.study.model import cell_of
-from tasks.words import number, plural
+from tasks.words import plural, significant
 
 QUESTION = Question(
     "How do models of a cell lie in their joint embedding?",
     section="dynamics",
     papers=(("holtz-2022", "Figures 3 and 4b–d"),),
 )
-COLUMNS = ["model_id", "steps", "samples", "factor_names", "factors", "dimensions", "embedding"]
-MOST_POINTS = 1500  # of a panel
 MOST_SEEDS = len(KNOWN) + len(SPARE)  # as many as there are colours
 MOST_LATENTS = 4  # numbers of latents that are drawn at one strength
 SINGLE = 2  # models that are drawn by themselves
-FIRST_FACTORS = ("position_x", "position_y")  # the paper's
 ABOUT = (
     "A point is a sample at one snapshot of a model's training, in the first two dimensions of the "
     "joint embedding of its cell. In the first figures a colour is a seed: where colours lie on "
@@ -60,24 +53,6 @@ ABOUT = (
     "sample's factors; a single model is drawn at its points of the joint embedding, while the "
     "paper embeds it alone."
 )
-
-
-@dataclass(frozen=True)
-class Embedding:
-    """Some points of the models of one cell: the same snapshots and samples of each."""
-
-    models: pd.DataFrame
-    points: NDArray[np.float64]  # (models, points, 2)
-    steps: NDArray[np.int64]  # of each point, and its sample
-    samples: NDArray[np.int64]
-    places: NDArray[np.float64] | None  # of each point: from 0 to below 1; None without factors
-    place_name: str
-    of: int  # points that each model has
-
-    def about(self, models: int) -> str:
-        """How many of the points are drawn."""
-        drawn = self.points.shape[1]
-        return "" if drawn == self.of else f", {drawn * models:,} of {self.of * models:,} points"
 
 
 def answer(results: Results) -> Answer:
@@ -126,7 +101,7 @@ def _of_data_set(
             continue
         text = cell_text(cell, with_latents)
         name = f"embedding {where(key)} {cell['method']} {cell['strength']}"
-        title = f"{reason}: {text}, score {number(cell['dynamics'])}"
+        title = f"{reason}: {text}, score {significant(cell['dynamics'])}"
         yield _by_seed(embedding, title, text, name, len(models))
         if not by_place:
             by_place = list(_by_place(embedding, text, name))
@@ -215,62 +190,3 @@ def _figure(
         models=rows["model_id"],
         among=("model_id",),  # those that are not drawn do not lack anything
     )
-
-
-def read_embedding(store: Store, models: pd.DataFrame) -> Embedding | None:
-    """Some points of these models of one cell; None if they have fewer than two dimensions."""
-    cell = cell_of(models.to_dict("records")[0])
-    rows = store.read("dynamics", COLUMNS, keys=[cell]).to_pylist()
-    by_id = {row["model_id"]: row for row in rows}
-    models = models[models["model_id"].isin(by_id)]
-    if models.empty or by_id[models["model_id"].iloc[0]]["dimensions"] < 2:
-        return None
-    first = by_id[models["model_id"].iloc[0]]
-    snapshots, samples = len(first["steps"]), first["samples"]
-    drawn = _some(snapshots * samples, MOST_POINTS // len(models), cell)
-    points = np.stack(
-        [
-            np.reshape(by_id[model_id]["embedding"], (snapshots * samples, -1))[drawn, :2]
-            for model_id in models["model_id"]
-        ]
-    )
-    places, name = _places(first)
-    return Embedding(
-        models=models,
-        points=points.astype(float),
-        steps=np.asarray(first["steps"])[drawn // samples],
-        samples=drawn % samples,
-        places=None if places is None else places[drawn % samples],
-        place_name=name,
-        of=snapshots * samples,
-    )
-
-
-def _some(count: int, most: int, name: str) -> NDArray[np.int64]:
-    """So many places, drawn, since every so-manieth might always be of the same sample."""
-    if count <= most:
-        return np.arange(count)
-    return np.sort(intervals.stream("embedding", name).choice(count, most, replace=False))
-
-
-def _places(row: dict[str, list[int]]) -> tuple[NDArray[np.float64] | None, str]:
-    """Of each sample, from 0 to below 1, and how it is called: the paper's x + 64 y, from the
-    places of two factors that vary. None where no factor varies."""
-    names = [str(name) for name in row["factor_names"]]
-    if not names:
-        return None, ""
-    factors = np.reshape(row["factors"], (-1, len(names)))
-    dense = rankdata(factors, "dense", axis=0).astype(int) - 1
-    sizes = dict(zip(names, dense.max(axis=0) + 1, strict=True))
-    varying = [name for name in names if sizes[name] > 1]
-    if set(FIRST_FACTORS) <= set(varying):
-        varying = list(FIRST_FACTORS)
-    if not varying:
-        return None, ""
-    first, *others = varying[:2]
-    value, size, name = dense[:, names.index(first)], sizes[first], first
-    for other in others:
-        value = value + size * dense[:, names.index(other)]
-        name += f" + {size} · {other}"
-        size *= sizes[other]
-    return value / size, name

@@ -14,9 +14,10 @@ from scipy.stats import kendalltau
 
 from metrics.dynamics import mmd
 from tasks.report.dynamics import Cells, compared_cells, copies, subsets
+from tasks.report.dynamics_trends import smallest_of, trend_of
 from tasks.report.kendall import tau_between, tau_matrix
 from tasks.report.questions import Answer, Figures, Sentence, Table
-from tasks.report.questions.dynamics import answer, smallest_of, trend_of
+from tasks.report.questions.dynamics import answer
 from tasks.report.results import DYNAMICS, Results, read_results
 from tasks.report.swept_grids import HOLTZ, objectives, sweeps_latents
 from tests.tasks.report.conftest import Grid, MakeStore, fill_dynamics
@@ -110,6 +111,17 @@ def test_a_figure_has_the_planted_numbers(make_store: MakeStore) -> None:
         assert score == pytest.approx(OF_LATENTS[latents] + 0.01 * strength + SEEDS)
     assert of_latents.drawing.points is not None and len(of_latents.drawing.points.rows) == 9
     assert len(set(of_latents.models)) == 36
+
+
+def test_small_scores_are_drawn_times_a_power_of_ten(make_store: MakeStore) -> None:
+    """3.2 · 10⁻⁵ would be five zeros on the scale."""
+    results = results_of(make_store, mmd2=lambda cell, *_: 2e-6 * cell["strength"])
+    answered = answer(results)
+    assert "β = 16, 3.20 · 10⁻⁵ (3.20 · 10⁻⁵ to 3.20 · 10⁻⁵)" in findings(answered)[0]
+    of_latents, _ = figures(answered)
+    assert of_latents.title == "β-VAE: score × 10⁵ against latents"
+    assert of_latents.data["dynamics"].max() == pytest.approx(3.2e-5), "as it is in the table"
+    assert max(of_latents.drawing.points.values["Score × 10⁵"]) == pytest.approx(3.2)
 
 
 def test_without_a_sweep_of_latents_they_are_not_named(make_store: MakeStore) -> None:

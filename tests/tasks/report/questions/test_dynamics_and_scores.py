@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from tasks.report import dynamics_correlations
 from tasks.report.dynamics import Cells, compared_cells
+from tasks.report.dynamics_correlations import correlations, seed_numbers
 from tasks.report.published import DYNAMICS_WITH_SCORES
 from tasks.report.questions import Sentence, Table
-from tasks.report.questions import dynamics_and_scores as question
-from tasks.report.questions.dynamics_and_scores import answer, correlations, seed_numbers
+from tasks.report.questions.dynamics_and_scores import answer
 from tasks.report.results import Column, Results, read_results
 from tasks.report.swept_grids import HOLTZ
 from tests.tasks.report.conftest import Grid, MakeStore, fill_dynamics
@@ -81,8 +82,8 @@ def test_with_fewer_seeds_it_is_the_mean_over_draws(make_store: MakeStore) -> No
         slow(cells, metric, list(drawn)) for drawn in product(combinations(range(3), 2), repeat=5)
     ]
     monkey = pytest.MonkeyPatch()
-    monkey.setattr(question, "SEEDS", (2, 3, 5))
-    monkey.setattr(question, "DRAWS", 5000)
+    monkey.setattr(dynamics_correlations, "SEEDS", (2, 3, 5))
+    monkey.setattr(dynamics_correlations, "DRAWS", 5000)
     few, all_ = correlations(cells, metric, "x")
     monkey.undo()
     assert (few.seeds, few.every, all_.seeds, all_.every) == (2, False, 3, True)

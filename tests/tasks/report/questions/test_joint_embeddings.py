@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tasks.report import embeddings
 from tasks.report.dynamics import compared_cells
+from tasks.report.embeddings import read_embedding
 from tasks.report.figures.clouds import EDGE, SIDE, Cloud, clouds_plot
 from tasks.report.questions import Figures
-from tasks.report.questions import joint_embeddings as question
-from tasks.report.questions.joint_embeddings import answer, chosen, read_embedding
+from tasks.report.questions.joint_embeddings import answer, chosen
 from tasks.report.results import Results, read_results
 from tests.tasks.report.conftest import SAMPLES, SNAPSHOTS, Grid, MakeStore, fill_dynamics
 
@@ -70,7 +71,7 @@ def test_every_point_is_where_the_table_has_it(make_store: MakeStore) -> None:
 def test_of_many_points_the_same_are_drawn_of_each_model(
     make_store: MakeStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(question, "MOST_POINTS", 30)
+    monkeypatch.setattr(embeddings, "MOST_POINTS", 30)
     figure, *_ = figures_of(results_of(make_store))
     assert f", 30 of {3 * SAMPLES * SNAPSHOTS} points" in figure.subtitle
     drawn = [set(zip(m["step"], m["sample"], strict=True)) for _, m in figure.data.groupby("seed")]

@@ -13,15 +13,9 @@ from scipy.stats import kendalltau
 from infra.store import Store
 from tasks.report.figures.heat import heat_map
 from tasks.report.intervals import of_kendall
+from tasks.report.model_choices import REVIEW, Ranking, chosen, rankings_of, signs_of
 from tasks.report.questions import Figures, Sentence, Table
-from tasks.report.questions.model_selection import (
-    REVIEW,
-    Ranking,
-    answer,
-    chosen,
-    rankings_of,
-    signs_of,
-)
+from tasks.report.questions.model_selection import answer
 from tasks.report.results import Results, read_results
 from tasks.report.swept_grids import CARBONNEAU
 from tests.tasks.report.conftest import Grid, MakeStore
