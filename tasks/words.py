@@ -90,7 +90,7 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def significant(value: float | None, digits: int = 3) -> str:
-    """A number of any size for reading, by so many significant digits: 0.0213, 2.93 · 10⁻⁵."""
+    """A number of any size for reading, by so many significant digits: 0.0213, 2.93·10⁻⁵."""
     if value is None or not math.isfinite(value):
         return MISSING
     if not value:
@@ -98,7 +98,7 @@ def significant(value: float | None, digits: int = 3) -> str:
     mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
     exponent = int(power)
     if exponent < SMALLEST_EXPONENT:
-        text = f"{mantissa} · {power_of_ten(exponent)}"
+        text = f"{mantissa}·{power_of_ten(exponent)}"
     else:
         text = f"{value:,.{max(0, digits - 1 - exponent)}f}"
     return text.replace("-", "−")

@@ -114,10 +114,10 @@ def test_a_figure_has_the_planted_numbers(make_store: MakeStore) -> None:
 
 
 def test_small_scores_are_drawn_times_a_power_of_ten(make_store: MakeStore) -> None:
-    """3.2 · 10⁻⁵ would be five zeros on the scale."""
+    """3.2·10⁻⁵ would be five zeros on the scale."""
     results = results_of(make_store, mmd2=lambda cell, *_: 2e-6 * cell["strength"])
     answered = answer(results)
-    assert "β = 16, 3.20 · 10⁻⁵ (3.20 · 10⁻⁵ to 3.20 · 10⁻⁵)" in findings(answered)[0]
+    assert "β = 16, 3.20·10⁻⁵ (3.20·10⁻⁵ to 3.20·10⁻⁵)" in findings(answered)[0]
     of_latents, _ = figures(answered)
     assert of_latents.title == "β-VAE: score × 10⁵ against latents"
     assert of_latents.data["dynamics"].max() == pytest.approx(3.2e-5), "as it is in the table"
