@@ -164,7 +164,7 @@ def fill_dynamics(
     headlines = scores[(scores["part"] == "score") & scores["factor"].isna()]
     good = headlines.groupby("model_id")["value"].mean()
     by = ["data", "source", "method", "strength", "latents"]
-    axes = ["latents"] if models["latents"].nunique() > 1 else []
+    axes = ["latents"] if any("latents_" in part for part in store.parts("models")) else []
     for key, rows in models[models["status"] == "trained"].groupby(by):
         if len(rows) < 2:
             continue

@@ -39,12 +39,22 @@ SEVEN = (  # Locatello et al. 2019, section 4
 )
 
 
+def test_the_grids_of_papers_that_sweep_latents() -> None:
+    """Holtz et al. 2022, section 4; Carbonneau et al. 2022, section 5.1."""
+    holtz, carbonneau = read_study("holtz-2022"), read_study("carbonneau-2022")
+    assert len(holtz.cells()) == 25 and len(holtz.seed_list) == 25 and holtz.traces
+    assert holtz.metrics.label_noise == ("low", "medium", "high")
+    assert len(carbonneau.cells()) == 72 and len(carbonneau.seed_list) == 1
+    assert {choice.name for choice in carbonneau.data} == {"cars3d", "smallnorb"}
+
+
 @pytest.mark.parametrize("name", preset_names())
 def test_every_preset_is_a_study_with_distinct_models(name: str) -> None:
     study = read_study(name)
     ids = [model.id for cell in study.cells() for model in cell.models]
     strengths = sum(len(values) for values in study.methods.values())
-    assert len(ids) == len(study.data) * strengths * len(study.seed_list)
+    axes = len(study.values_of("architecture")) * len(study.values_of("latents"))
+    assert len(ids) == len(study.data) * strengths * axes * len(study.seed_list)
     assert len(set(ids)) == len(ids)
     assert study.about
 
