@@ -50,8 +50,10 @@ class SweptGrid:
         if len(look_alikes):
             names = ", ".join(data_name(name) for name in look_alikes.unique())
             yield "look-alike data", f"the pictures of {names} are look-alikes"
-        if study.architecture != "paper":
-            yield "other architecture", f"architecture “{study.architecture}”, not “paper”"
+        architectures = study.values_of("architecture")
+        if architectures != ("paper",):
+            found = " and ".join(map(str, architectures))
+            yield "other architecture", f"architecture “{found}”, not “paper”"
         steps = study.training.steps
         if steps < PAPERS_STEPS:
             yield "fewer steps", f"{plural(steps, 'step')}, {self.steps_from} {PAPERS_STEPS:,}"
