@@ -7,9 +7,9 @@ of i is given the latent of j that it votes for most often; the score A_ij is ho
 right. A model's centrality is the mean of (A_ij + A_ji) / 2 over the other models j. The most
 central model, the medoid, is the one to choose.
 
-Paper: Lin et al. 2020, "InfoGAN-CR and ModelCentrality", section 4. The paper's groups are decoded
-from samples of the prior in which one latent is fixed; this needs every model's decoder and, for
-each pair, an encoding of new pictures. These are groups of the points whose codes are stored.
+Paper: Lin et al. 2020, "InfoGAN-CR and ModelCentrality". In the released code (fjxmlzn/InfoGAN-CR)
+groups are decoded from samples of the prior in which one latent is fixed; this needs each model's
+decoder and, for each pair, an encoding of new pictures. Here they are of the stored codes' points.
 
 Conventions:
 - A latent of j is cut into groups of equally many points, about 100, in the order of its values:
@@ -33,7 +33,7 @@ from metrics.base.arrays import numbers
 from metrics.udr.moments import Flags, Matrix, Prepared, standardised
 from metrics.udr.spearman import ranks
 
-GROUP = 100  # points; L in the paper
+GROUP = 100  # points; L in the released code
 
 
 @dataclass(frozen=True)
