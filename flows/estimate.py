@@ -22,6 +22,7 @@ from tasks.study.cost import (
     models_in_training,
     wall_seconds,
 )
+from tasks.study.dynamics import is_compared
 from tasks.study.measurements import keys, network, step_key
 from tasks.study.model import TRAINED, Model
 from tasks.study.pair_parts import missing_pairs, pairs_in, wanted_parts
@@ -121,7 +122,10 @@ def estimate(
         models = [model for state in of_data for model in (*state.trained, *state.unfinished)]
         pairs = pairs_in(wanted_parts(models, study.udr))
         left = missing_pairs(store, models, study.udr)
-        costs.append(data_set_cost(study, of_data, data_set, measured, pairs, left, _pace_of(pace)))
+        dynamics = dynamics_left(study, store, of_data)
+        costs.append(
+            data_set_cost(study, of_data, data_set, measured, pairs, left, _pace_of(pace), dynamics)
+        )
     measured_network = " ".join(map(str, network(study).values()))
     seconds_per_step = {
         f"{method} {data_set.channels} {measured_network}": measured[
@@ -142,6 +146,20 @@ def estimate(
         seconds_per_step=seconds_per_step,
         measured=time.strftime("%Y-%m-%d", time.localtime(oldest)),
     )
+
+
+def dynamics_left(study: Study, store: Store, states: Sequence[CellState]) -> list[int]:
+    """How many models each cell has whose training dynamics are to be compared: a cell is compared
+    as a whole, again if models are added."""
+    if not study.traces:
+        return []
+    models = [
+        len(state.trained) + len(state.unfinished)
+        for state in states
+        if state.unfinished
+        or not is_compared(store, study.dynamics, state.cell.name, state.trained)
+    ]
+    return [count for count in models if count > 1]
 
 
 def _gpu_pace(store: Store) -> dict[str, float]:

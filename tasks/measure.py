@@ -22,6 +22,7 @@ import torch
 import models
 from data.base.cache import ENVIRONMENT
 from infra.store import Store
+from metrics.dynamics import Walks, joint_embedding, mmd
 from metrics.udr.moments import own_pairs
 from models.architecture import VAE
 from models.recipe import Recipe
@@ -32,7 +33,8 @@ from tasks.compare import compare_tile
 from tasks.model_row import write_row
 from tasks.score import score_model
 from tasks.streams import stream
-from tasks.study.measurements import MODEL, PAIRS, STEP
+from tasks.study.dynamics_settings import settings_from
+from tasks.study.measurements import DYNAMICS, MODEL, PAIRS, STEP
 from tasks.study.model import TRAINED, Model
 from tasks.study.reading import parse_study
 from tasks.study.sources import with_sources
@@ -46,11 +48,18 @@ PROBES = 100, 1000  # rows
 STEPS_FOR_PICTURES = 20
 FEW, SOME, MANY = 4, 24, 48  # models that are compared
 FEW_ROWS = 200
+TRACED = 3  # models whose training dynamics are compared
+CLOUD = 1000  # points of each of two clouds
 
 
 def measure(key: str) -> dict[str, Any]:
     kind, _, facts = key.partition(" ")
-    ways: dict[str, Callable[..., dict[str, float]]] = {STEP: _step, MODEL: _model, PAIRS: _pairs}
+    ways: dict[str, Callable[..., dict[str, float]]] = {
+        STEP: _step,
+        MODEL: _model,
+        PAIRS: _pairs,
+        DYNAMICS: _dynamics,
+    }
     return {**ways[kind](**json.loads(facts)), "when": time.time()}
 
 
@@ -186,6 +195,37 @@ def _compare(
         compare_tile(store, study, cell.models, [(cell.name, cell.name)])
         seconds = time.perf_counter() - began
         return seconds, _bytes_of(store, "pairs"), _bytes_of(store, "representations")
+
+
+def _dynamics(
+    snapshots: int, samples: int, units: int, settings: dict[str, Any]
+) -> dict[str, float]:
+    """Seconds of comparing a group by its training dynamics: of making the random walks and of a
+    pass over them, per model and entry of its kernels, and per two points of two clouds."""
+    draws, chosen = stream("calibrate"), settings_from(settings, "")
+
+    def named(purpose: str) -> np.random.Generator:
+        return stream("dynamics", purpose)
+
+    activations = draws.normal(size=(TRACED, snapshots, samples, units)).astype(np.float32)
+    seconds = []
+    for _ in range(2):  # the first one warms up
+        began = time.perf_counter()
+        walks = Walks(activations, chosen, named, lambda fraction: None)
+        made = time.perf_counter()
+        joint_embedding(walks, chosen, named)
+        seconds = [made - began, (time.perf_counter() - made) / walks.visits]
+    clouds = [*draws.normal(size=(2, CLOUD, chosen.dimensions))]
+    began = time.perf_counter()
+    mmd.pairwise_mmd(clouds, 1.0, chosen.estimator)
+    of_pairs = time.perf_counter() - began
+    entries = TRACED * snapshots * samples * (snapshots + samples)
+    pairs = 3  # two clouds with themselves and with each other
+    return {
+        "walk": seconds[0] / entries,
+        "pass": seconds[1] / entries,
+        "point_pair": of_pairs / (pairs * CLOUD**2),
+    }
 
 
 def _bytes_of(store: Store, table: str) -> int:

@@ -13,7 +13,15 @@ from data.base.protocol import Description
 from infra.tables import TABLES
 from metrics.evaluate import needs, reads_factors
 from tasks.study.label_noise import noise_by_regime
-from tasks.study.measurements import Measured, few_points, model_key, pairs_key, step_key
+from tasks.study.measurements import (
+    Measured,
+    dynamics_key,
+    few_points,
+    model_key,
+    pairs_key,
+    step_key,
+    traces_shape,
+)
 from tasks.study.model import Model
 from tasks.study.spec import Study, images_per_model
 from tasks.study.survey import CellState
@@ -21,6 +29,7 @@ from tasks.study.traces import traces_bytes
 
 CHECKPOINTS = 2  # of a model in training: the newest and the one before it
 BATCH_MEASURED = 64  # other batch sizes are taken in proportion
+PASSES = 12  # over a group's random walks: traces decide how many, 3 to 40
 CURVE_ROW = sum(c.type.bit_width // 8 for c in TABLES["curves"][1])  # bytes of a logged step
 
 
@@ -44,6 +53,8 @@ class DataSetCost:
     tables: float
     checkpoints: float  # of a model in training
     traces: float = 0.0
+    # Of each cell whose models' training dynamics are to be compared; None: there are no traces.
+    dynamics_of_cells: tuple[float, ...] | None = None
 
     @property
     def training(self) -> float:
@@ -57,6 +68,8 @@ class DataSetCost:
     def hours(self) -> dict[str, float]:
         """Core-hours that are left, by stage."""
         stages = {name: getattr(self, name) for name in ("training", "scoring", "comparing")}
+        if self.dynamics_of_cells is not None:
+            stages["dynamics"] = sum(self.dynamics_of_cells)
         return {name: seconds / 3600 for name, seconds in stages.items()}
 
 
@@ -79,8 +92,10 @@ def data_set_cost(
     pairs: int,
     pairs_left: int,
     pace: Pace = lambda model: None,
+    dynamics_left: Sequence[int] = (),
 ) -> DataSetCost:
-    """Of the cells of one data set, which compare so many ordered pairs of models."""
+    """Of the cells of one data set, which compare so many ordered pairs of models, and the training
+    dynamics of groups of so many."""
     of_model, of_pairs = measured[model_key(study, data_set)], measured[pairs_key(study)]
     steps = {method: measured[step_key(study, method, data_set)] for method in study.methods}
     jobs = []
@@ -103,7 +118,24 @@ def data_set_cost(
         tables=models * tables + pairs * of_pairs["pair_bytes"],
         checkpoints=CHECKPOINTS * max(step["checkpoint"] for step in steps.values()),
         traces=models * _traces(study, data_set),
+        dynamics_of_cells=_dynamics(study, data_set, measured, dynamics_left),
     )
+
+
+def _dynamics(
+    study: Study, data_set: Description, measured: Measured, models: Sequence[int]
+) -> tuple[float, ...] | None:
+    """Seconds of each group of so many models: of their random walks, which join all samples at a
+    snapshot and all snapshots of a sample, and of every two models' clouds of points."""
+    if not study.traces:
+        return None
+    of_group = measured[dynamics_key(study, study.traces, data_set)]
+    snapshots, samples = traces_shape(study, study.traces, data_set)
+    points = min(study.dynamics.points or snapshots * samples, snapshots * samples)
+    walk = of_group["walk"] + PASSES * of_group["pass"]
+    walk *= snapshots * samples * (snapshots + samples)
+    pair = of_group["point_pair"] * points**2
+    return tuple(count * walk + count * (count + 1) / 2 * pair for count in models)
 
 
 def _traces(study: Study, data_set: Description) -> float:
@@ -155,6 +187,8 @@ def wall_seconds(study: Study, costs: Sequence[DataSetCost], machines: Machines)
         seconds = max(trained, sum(job.scoring for job in jobs) / scorers)
     else:
         seconds = makespan((job.training + job.scoring for job in jobs), trainers)
+    dynamics = [seconds for cost in costs for seconds in cost.dynamics_of_cells or ()]
+    seconds += makespan(dynamics, machines.cores)
     return seconds + sum(cost.comparing for cost in costs) / machines.cores
 
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
+import models as methods
 from data.base.protocol import Description
 from tasks.study.spec import Metrics, Study
+from tasks.study.traces import Traces, sample_count, snapshot_steps
 
-STEP, MODEL, PAIRS = "step", "model", "pairs"  # what tasks/measure.py measures
+# What tasks/measure.py measures.
+STEP, MODEL, PAIRS, DYNAMICS = "step", "model", "pairs", "dynamics"
 POINTS = 1000  # at most: metrics take longer in proportion to their points
 ROWS = 10_000  # of codes that are compared, at most
+SNAPSHOTS, SAMPLES = 20, 512  # of traces that are compared, at most
+NOT_OF_WALKS = ("snapshots", "layers", "points", "draws", "level")  # settings of dynamics
 
 Measured = dict[str, dict[str, float]]  # by key
 
@@ -27,6 +33,26 @@ def model_key(study: Study, data_set: Description) -> str:
 def pairs_key(study: Study) -> str:
     similarities, rows = list(study.udr.similarities), min(study.probe, ROWS)
     return _key(PAIRS, latents=network(study)["latents"], rows=rows, similarities=similarities)
+
+
+def dynamics_key(study: Study, traces: Traces, data_set: Description) -> str:
+    """Of groups that are never too small for the settings: a run says what it cannot compare."""
+    settings = asdict(study.dynamics)
+    snapshots, samples = traces_shape(study, traces, data_set)
+    chosen = [name for name in traces.layers if name in (study.dynamics.layers or traces.layers)]
+    return _key(
+        DYNAMICS,
+        snapshots=max(min(snapshots, SNAPSHOTS), 2),
+        samples=max(min(samples, SAMPLES), study.dynamics.neighbours + 1),
+        units=sum(methods.DECODER_LAYERS[name] for name in chosen or traces.layers),
+        settings={name: settings[name] for name in settings if name not in NOT_OF_WALKS},
+    )
+
+
+def traces_shape(study: Study, traces: Traces, data_set: Description) -> tuple[int, int]:
+    """Snapshots and samples of each model that are compared."""
+    snapshots = study.dynamics.snapshots or len(snapshot_steps(traces, study.training.steps))
+    return snapshots, sample_count(traces, data_set.factor_names, data_set.factor_sizes)
 
 
 def few_points(metrics: Metrics) -> Metrics:
@@ -48,7 +74,12 @@ def keys(study: Study, data_sets: dict[str, Description]) -> list[str]:
         for data_set in data_sets.values()
     }
     models = {model_key(study, data_set) for data_set in data_sets.values()}
-    return [*sorted(steps), *sorted(models), pairs_key(study)]
+    traced = {
+        dynamics_key(study, study.traces, data_set)
+        for data_set in data_sets.values()
+        if study.traces
+    }
+    return [*sorted(steps), *sorted(models), pairs_key(study), *sorted(traced)]
 
 
 def network(study: Study) -> dict[str, Any]:

@@ -94,11 +94,16 @@ def check_traces(traces: Traces, steps: int) -> None:
         raise WrongInput("traces", found, accepted)
 
 
+def sample_count(traces: Traces, factor_names: Sequence[str], factor_sizes: Sequence[int]) -> int:
+    """On a data set with these factors."""
+    return len(grid(traces, factor_names, factor_sizes)) if traces.vary else traces.samples
+
+
 def traces_bytes(
     traces: Traces, steps: int, factor_names: Sequence[str], factor_sizes: Sequence[int]
 ) -> int:
     """What the activations of one model take, on a data set with these factors."""
-    samples = len(grid(traces, factor_names, factor_sizes)) if traces.vary else traces.samples
+    samples = sample_count(traces, factor_names, factor_sizes)
     return len(snapshot_steps(traces, steps)) * traces.snapshot_bytes(samples)
 
 

@@ -6,6 +6,7 @@ import json
 import os
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import Any
 
 import pytest
 
@@ -15,14 +16,15 @@ from infra.errors import WrongInput
 from infra.runtime import WORKER
 from infra.store import Store
 from tasks.measure import measure
-from tasks.study.measurements import MODEL, PAIRS, Measured, few_points, keys
+from tasks.study.measurements import DYNAMICS, MODEL, PAIRS, Measured, few_points, keys
 from tasks.study.reading import parse_study
 from tests.flows.conftest import TINY
 
 
 @pytest.fixture(scope="module")
 def measured() -> Measured:
-    study = parse_study({**TINY, "methods": {"factor_vae": [10]}})
+    traced = {"training": {**TINY["training"], "steps": 100}, "traces": {"count": 2, "samples": 9}}
+    study = parse_study({**TINY, "methods": {"factor_vae": [10]}, **traced})
     before = dict(os.environ)
     found = {key: measure(key) for key in keys(study, {"dsprites": data.describe("dsprites")})}
     os.environ.clear()
@@ -50,12 +52,32 @@ def test_keys_tell_what_costs_differently() -> None:
     study = parse_study(TINY)
     usual = keys(study, known)
     assert len(usual) == 2 * 2 + 2 + 1, "methods by channels, data sets, and pairs"
+    assert not any(key.startswith(DYNAMICS) for key in usual)
     same = parse_study({**TINY, "seeds": 9, "training": {"steps": 9}, "name": "other"})
     assert keys(same, known) == usual
     for changes in ({"latents": 4}, {"architecture": "library"}):
         others = set(keys(parse_study({**TINY, **changes}), known))
         assert {key.partition(" ")[0] for key in others & set(usual)} <= {PAIRS}
     assert few_points(study.metrics) == study.metrics
+
+
+def test_keys_of_dynamics_are_of_small_groups_that_can_be_compared() -> None:
+    known = {"dsprites": data.describe("dsprites"), "noisy_dsprites": data.describe("cars3d")}
+
+    def facts(traces: dict[str, object], **dynamics: object) -> list[dict[str, Any]]:
+        training = {**TINY["training"], "steps": 10_000}
+        changes = {"training": training, "traces": traces, "dynamics": dynamics}
+        found = keys(parse_study({**TINY, **changes}), known)
+        return [json.loads(k.partition(" ")[2]) for k in found if k.startswith(DYNAMICS)]
+
+    (many,) = facts({"count": 100, "samples": 4000})
+    assert (many["snapshots"], many["samples"], many["units"]) == (20, 512, 256 + 1024)
+    (few,) = facts({"count": 1, "samples": 2}, layers=["dense1"], neighbours=3, t=4)
+    assert (few["snapshots"], few["samples"], few["units"]) == (2, 4, 256)
+    assert few["settings"]["t"] == 4
+    assert (
+        few == facts({"count": 1, "samples": 2}, layers=["dense1"], neighbours=3, t=4, draws=9)[0]
+    )
 
 
 def test_only_what_is_not_known_is_measured(

@@ -174,6 +174,8 @@ def test_plan_says_what_traces_take(
     arguments = ["plan", str(spec), "--store", str(tmp_path / "store")]
     assert main([*arguments, "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
+    hours = [plan["hours_left"], plan["data_sets"][0]["hours_left"]]
+    assert all(of_stages["dynamics"] > 0 for of_stages in hours)
     one = 10 * 100 * (256 + 1024) * 2
     assert plan["snapshots"] == 10 and plan["bytes"]["traces"] == plan["models"] * one
     assert main(arguments) == 0
@@ -184,4 +186,9 @@ def test_plan_says_what_traces_take(
     assert "traces.vary" in capsys.readouterr().err
     assert main([*arguments, "--set", "traces=null"]) == 0
     out = capsys.readouterr().out
-    assert " traces)" not in out and "\ntraces " not in out and "weights, " in out
+    assert (
+        "dynamics" not in out
+        and " traces)" not in out
+        and "\ntraces " not in out
+        and "weights, " in out
+    )

@@ -8,6 +8,7 @@ import pytest
 
 import data
 from tasks.study.cost import (
+    PASSES,
     DataSetCost,
     Job,
     Machines,
@@ -16,7 +17,7 @@ from tasks.study.cost import (
     models_in_training,
     wall_seconds,
 )
-from tasks.study.measurements import MODEL, PAIRS, STEP, Measured, few_points, keys
+from tasks.study.measurements import DYNAMICS, MODEL, PAIRS, STEP, Measured, few_points, keys
 from tasks.study.model import FAILED, TRAINED
 from tasks.study.reading import parse_study
 from tasks.study.spec import Metrics, Study
@@ -33,6 +34,7 @@ MEASURED = {
         "tables": 100.0,
     },
     PAIRS: {"compare_row": 0.5, "pair": 0.25, "pair_bytes": 10.0, "row_bytes": 2.0},
+    DYNAMICS: {"walk": 4.0, "pass": 0.5, "point_pair": 0.25},
 }
 
 
@@ -101,6 +103,34 @@ def test_pairs_are_compared_and_take_space() -> None:
     assert cost.tables - cost_of(study).tables == 30 * 10.0
 
 
+def test_dynamics_are_a_stage_of_studies_with_traces_only() -> None:
+    assert cost_of(a_study()).hours.keys() == {"training", "scoring", "comparing"}
+    traced = a_study(training={"steps": 1000}, traces={"count": 5, "samples": 7})
+    cost = cost_of(traced, dynamics_left=[3, 2])
+    walk = (4 + PASSES * 0.5) * 5 * 7 * (5 + 7)
+    of_pairs = 0.25 * (5 * 7) ** 2  # all points, as there are fewer than 2,000
+    seconds = (3 * walk + 6 * of_pairs, 2 * walk + 3 * of_pairs)
+    assert cost.dynamics_of_cells == pytest.approx(seconds)
+    assert cost.hours["dynamics"] == pytest.approx(sum(seconds) / 3600)
+    assert cost_of(traced).hours["dynamics"] == 0.0
+
+
+def test_dynamics_of_fewer_snapshots_and_points_take_less() -> None:
+    traced = {"training": {"steps": 1000}, "traces": {"count": 5, "samples": 7}}
+    fewer = a_study(**traced, dynamics={"snapshots": 3, "points": 10})
+    walk = (4 + PASSES * 0.5) * 3 * 7 * (3 + 7)
+    of_cells = cost_of(fewer, dynamics_left=[2]).dynamics_of_cells
+    assert of_cells == pytest.approx((2 * walk + 3 * 0.25 * 10**2,))
+
+
+def test_samples_that_vary_are_counted_as_the_grid_that_they_are() -> None:
+    traces = {"count": 5, "samples": 30, "vary": ["position_x", "position_y"]}
+    traced = a_study(training={"steps": 1000}, traces=traces)
+    walk = (4 + PASSES * 0.5) * 5 * 25 * (5 + 25)
+    of_cells = cost_of(traced, dynamics_left=[2]).dynamics_of_cells
+    assert of_cells == pytest.approx((2 * walk + 3 * 0.25 * 125**2,))
+
+
 def test_the_bytes_of_a_model_grow_with_its_probe_and_its_curve() -> None:
     cost = cost_of(a_study())
     assert cost.weights == 6 * 1000
@@ -130,6 +160,12 @@ def wall(cores: int, gpus: float = 0, comparing: float = 0, **changes: Any) -> f
 def test_more_cores_than_models_do_not_help() -> None:
     assert [wall(cores) for cores in (1, 2, 6, 100)] == [72, 36, 12, 12]
     assert wall(4, comparing=8.0) == 26
+
+
+def test_a_cells_dynamics_take_one_core() -> None:
+    cost = DataSetCost("dsprites", "redrawn", (), 0, 0, 0, 0, dynamics_of_cells=(6.0, 2.0, 3.0))
+    seconds = [wall_seconds(a_study(), [cost], Machines(cores)) for cores in (1, 2, 100)]
+    assert seconds == [11, 6, 6]
 
 
 def test_models_that_take_several_cores_are_fewer_at_once() -> None:
