@@ -54,6 +54,7 @@ QUESTIONS = (
     "what_decides",
     "compare_methods",
     "unlabelled_choice",
+    "which_ranking",
     "dynamics",
     "joint_embeddings",
     "dynamics_and_scores",
