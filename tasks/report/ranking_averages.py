@@ -36,15 +36,24 @@ def averages(compared: Sequence[Comparison]) -> list[Average]:
 
 
 def _average(unit: str, kind: str, compared: Sequence[Comparison]) -> Average | None:
-    titles = list(dict.fromkeys(r.title for c in compared for r in c.rankings))
+    titles = list(
+        dict.fromkeys(
+            ranking.title
+            for comparison in compared
+            for ranking, mean in zip(
+                comparison.rankings, comparison.means("rho", comparison.kinds[kind])[0], strict=True
+            )
+            if np.isfinite(mean)  # NaN: it gives all the same number
+        )
+    )
     rho, draws, place = [], [], []
     for comparison in compared:
         rows = {ranking.title: row for row, ranking in enumerate(comparison.rankings)}
-        if rows.keys() != set(titles):
+        if not rows.keys() >= set(titles):
             continue
         order = [rows[title] for title in titles]
         means, redrawn = comparison.means("rho", comparison.kinds[kind])
-        if not np.isfinite(means).all():
+        if not np.isfinite(means[order]).all():
             continue
         rho.append(means[order])
         draws.append(None if redrawn is None else redrawn[:, order])

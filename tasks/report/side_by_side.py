@@ -31,6 +31,7 @@ from tasks.report.without_labels import (
 DRAWS = 200
 DIGITS = 12  # of means: equal scores stay equal, whatever the rounding of their sums
 MODELS, CELLS = "model", "cell"
+RHO, PLACE = (-1.0, 1.0), (0.0, 1.0)  # what is possible
 
 
 @dataclass(frozen=True)
@@ -81,14 +82,23 @@ class Comparison:
         return bool(np.isfinite(self.once.rho).any())
 
     def rho_interval(self, ranking: int, score: int) -> Interval | None:
-        return interval_of(self.redrawn.rho[:, ranking, score] if self.redrawn else None)
+        if self.redrawn is None:
+            return None
+        draws = centred(self.redrawn.rho[:, ranking, score], self.once.rho[0, ranking, score])
+        return interval_of(draws, RHO)
 
     def means(self, name: str, part: slice) -> tuple[Scores, Scores | None]:
         """Of `rho` or `place` over some scores: (rankings,), and of each draw."""
         once = mean_of(getattr(self.once, name)[..., part])[0]
-        return once, None if self.redrawn is None else mean_of(
-            getattr(self.redrawn, name)[..., part]
-        )
+        if self.redrawn is None:
+            return once, None
+        return once, centred(mean_of(getattr(self.redrawn, name)[..., part]), once)
+
+
+def centred(draws: Scores, once: Scores) -> Scores:
+    """Draws (draws, ...) around the number itself. Drawing seeds again adds the noise of seeds a
+    second time, which lowers every correlation, and that of what is noisy most."""
+    return draws + (once - mean_of(np.moveaxis(draws, 0, -1)))
 
 
 def mean_of(values: Scores) -> Scores:
@@ -99,10 +109,13 @@ def mean_of(values: Scores) -> Scores:
     return means
 
 
-def interval_of(draws: Scores | None) -> Interval | None:
-    """Of 95% of the draws that have a number."""
+def interval_of(draws: Scores | None, bounds: tuple[float, float]) -> Interval | None:
+    """Of 95% of the draws that have a number, within what is possible."""
     known = draws[np.isfinite(draws)] if draws is not None else np.empty(0)
-    return Interval(*map(float, np.quantile(known, intervals.LEVEL))) if len(known) else None
+    if not len(known):
+        return None
+    low, high = np.clip(np.quantile(known, intervals.LEVEL), *bounds)
+    return Interval(float(low), float(high))
 
 
 def compare(results: Results) -> list[Comparison]:

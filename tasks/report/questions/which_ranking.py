@@ -36,7 +36,16 @@ from tasks.report.questions import (
 )
 from tasks.report.ranking_averages import Average, averages
 from tasks.report.results import Results
-from tasks.report.side_by_side import CELLS, DRAWS, MODELS, Comparison, compare, interval_of
+from tasks.report.side_by_side import (
+    CELLS,
+    DRAWS,
+    MODELS,
+    PLACE,
+    RHO,
+    Comparison,
+    compare,
+    interval_of,
+)
 from tasks.report.spearman import ENOUGH
 from tasks.report.without_labels import STABILITY, absent, pools_text, rankings_of
 from tasks.words import MISSING, data_name, number, plural
@@ -105,7 +114,7 @@ def _ordered(means: Scores) -> list[int]:
 
 
 def _mean_text(mean: float, draws: Scores | None) -> str:
-    interval = interval_of(draws)
+    interval = interval_of(draws, RHO)
     return f"ρ = {number(mean, 2)}" + (f" ({interval.text()})" if interval else "")
 
 
@@ -256,7 +265,7 @@ def _of_average(average: Average | None, title: str) -> Cell:
 
 
 def _mean_cell(rho: float, draws: Scores | None, place: float) -> Cell:
-    interval = interval_of(draws) if np.isfinite(rho) else None
+    interval = interval_of(draws, RHO) if np.isfinite(rho) else None
     below = (
         *([interval.text()] if interval else []),
         *([f"choice {_percent(place)}"] if np.isfinite(place) else []),
@@ -332,7 +341,7 @@ def _mean_places(comparison: Comparison) -> Iterator[Row]:
             Cell(_percent(known.mean()), float(known.mean())) if len(known) else Cell(MISSING),
         ]
         for r, value in enumerate(place):
-            interval = interval_of(None if draws is None else draws[:, r])
+            interval = interval_of(None if draws is None else draws[:, r], PLACE)
             below = (interval.percent(),) if interval else ()
             is_known = np.isfinite(value)
             cells.append(Cell(_percent(value), float(value), below) if is_known else Cell(MISSING))
@@ -353,7 +362,7 @@ def _figure(comparison: Comparison) -> Figure:
     spans = np.full((*rho.shape, 2), np.nan)
     for column, (_, draws) in enumerate(of_kinds):
         for row in range(len(rho)):
-            if draws is not None and (interval := interval_of(draws[:, row])):
+            if draws is not None and (interval := interval_of(draws[:, row], RHO)):
                 spans[row, column] = interval
     first = rho[:, int(np.isfinite(rho).any(axis=0).argmax())]
     order = [*_ordered(first), *np.flatnonzero(~np.isfinite(first))]
