@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from data.base.pixels import Progress
 from data.base.protocol import DataSet, Images
-from data.own import OwnDataSet
+from data.base.table import Table
 from infra.errors import WrongInput
 from infra.new_file import writing_new
 from infra.pictures import grid_png
 from tasks.words import plural
 
-Rows = NDArray[np.int64]  # factors (n, factors) of a grid; numbers (n,) of a user's own pictures
+Rows = NDArray[np.int64]  # factors (n, factors) of a grid; numbers (n,) of a table's pictures
 
 BLOCK = 4096  # images drawn and written at a time, so that memory stays bounded
 SHEET = (6, 10)  # rows and columns of a contact sheet
@@ -27,7 +27,7 @@ SHEET = (6, 10)  # rows and columns of a contact sheet
 
 def read_rows(path: Path, data_set: DataSet) -> Rows:
     """Rows of factor values, from an .npy file that holds them, or places in the grid's order; of a
-    user's own pictures their numbers, from 0."""
+    table's pictures, such as your own, their numbers, from 0."""
     if not path.is_file():  # numpy would wait for ever at a pipe
         raise WrongInput("--rows", f"{path}, which is no file", "an .npy file of whole numbers")
     try:
@@ -37,14 +37,14 @@ def read_rows(path: Path, data_set: DataSet) -> Rows:
         raise WrongInput("--rows", f"{path} ({reason})", "an .npy file of whole numbers") from None
     if not isinstance(rows, np.ndarray):  # several arrays: numpy opened an .npz file
         raise WrongInput("--rows", f"{path} (an .npz file)", "an .npy file of whole numbers")
-    sizes, is_own = data_set.factor_sizes, isinstance(data_set, OwnDataSet)
-    if rows.dtype.kind not in "iu" or rows.ndim not in ((1,) if is_own else (1, 2)):
+    sizes, is_table = data_set.factor_sizes, isinstance(data_set, Table)
+    if rows.dtype.kind not in "iu" or rows.ndim not in ((1,) if is_table else (1, 2)):
         description = f"{path} ({rows.dtype}, shape {rows.shape})"
-        shapes = "(n,)" if is_own else f"(n, {len(sizes)}) or (n,)"
+        shapes = "(n,)" if is_table else f"(n, {len(sizes)}) or (n,)"
         raise WrongInput("--rows", description, f"whole numbers, shape {shapes}")
     if rows.ndim == 1:
         _check_range("--rows", rows, _count(data_set))
-        if is_own:
+        if is_table:
             return np.asarray(rows, np.int64)
         rows = np.stack(np.unravel_index(rows, sizes), axis=1)
     if rows.shape[1] != len(sizes):
@@ -56,8 +56,8 @@ def read_rows(path: Path, data_set: DataSet) -> Rows:
 
 
 def _count(data_set: DataSet) -> int:
-    """How many images there are: the user's own pictures, or points of the grid."""
-    if isinstance(data_set, OwnDataSet):
+    """How many images there are: a table's pictures, or points of the grid."""
+    if isinstance(data_set, Table):
         return len(data_set.pixels)
     return math.prod(data_set.factor_sizes)
 
@@ -108,7 +108,7 @@ def _parts(data_set: DataSet, rows: Rows | None, count: int) -> Iterator[tuple[i
         places = np.arange(first, min(first + BLOCK, count))
         if rows is not None:
             part = rows[places]
-        elif isinstance(data_set, OwnDataSet):
+        elif isinstance(data_set, Table):
             part = places
         else:
             part = np.stack(np.unravel_index(places, data_set.factor_sizes), axis=1)
@@ -116,14 +116,14 @@ def _parts(data_set: DataSet, rows: Rows | None, count: int) -> Iterator[tuple[i
 
 
 def _images(data_set: DataSet, rows: Rows, draws: np.random.Generator) -> Images:
-    if isinstance(data_set, OwnDataSet):
+    if isinstance(data_set, Table):
         return data_set.show(rows)
     return data_set.images(rows, draws)
 
 
 def _factors(data_set: DataSet, rows: Rows) -> NDArray[Any]:
-    """Positions among the sorted values; real numbers, where a user's own are continuous."""
-    if not isinstance(data_set, OwnDataSet):
+    """Positions among the sorted values; real numbers, where a table's are continuous."""
+    if not isinstance(data_set, Table):
         return rows
     return data_set.targets(rows) if data_set.continuous else data_set.factors[rows]
 
@@ -131,7 +131,7 @@ def _factors(data_set: DataSet, rows: Rows) -> NDArray[Any]:
 def contact_sheet(data_set: DataSet, rows: Rows | None, draws: np.random.Generator) -> bytes:
     """A PNG of some images: the first of these rows, or random ones."""
     across, count = SHEET[1], math.prod(SHEET)
-    if rows is None and isinstance(data_set, OwnDataSet):
+    if rows is None and isinstance(data_set, Table):
         every = len(data_set.pixels)
         rows = np.sort(draws.choice(every, size=min(count, every), replace=False))
     elif rows is None:

@@ -8,6 +8,7 @@ larger one is checked only by `tolstoy data check`, as reading all of it takes t
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import BinaryIO
@@ -65,6 +66,13 @@ def is_whole(file: Path) -> bool:
     with file.open("rb") as opened:
         opened.seek(size)
         return opened.read() == sum_.digest()
+
+
+def checksum(file: Path) -> str:
+    """The checksum that a whole file ends with, in 16 hexadecimal digits; little is read."""
+    with file.open("rb") as opened:
+        opened.seek(-8, os.SEEK_END)
+        return opened.read().hex()
 
 
 def _write(

@@ -133,6 +133,23 @@ class HasTargets(Finite):
 
 
 @dataclass(frozen=True)
+class Splits:
+    """Numbers of pictures, in rising order. Each picture is in one of the four."""
+
+    train: Places
+    validation: Places
+    test: Places
+    zero_shot: Places  # combinations of factors of which the others have none
+
+
+class HasSplits(HasTargets):
+    """A data set whose authors say which pictures are for training and which for what else."""
+
+    @abstractmethod
+    def splits(self) -> Splits: ...
+
+
+@dataclass(frozen=True)
 class Grid(Description):
     """A data set that holds every combination of its factors' values, all equally likely."""
 

@@ -51,6 +51,7 @@ class Published:
     other_forms: tuple[OtherForm, ...] = ()
     remark: Callable[[Pixels], str] | None = None  # what the user should know about the pictures
     has_look_alike: bool = False
+    by_hand: bool = False  # at its address the file is in an archive, which only people unpack
 
     def is_ready(self, cache: Path) -> bool:
         """Whether the pictures are there; of a file above a gibibyte only the size is checked."""
@@ -74,6 +75,10 @@ class Published:
 
     def fetch(self, cache: Path, progress: StepProgress = no_progress) -> Path:
         """The prepared file, made from downloads if it is missing or damaged."""
+        if self.by_hand and not self.check(cache):
+            file = self.files[0]
+            accepted = f"--from PATH: {file.name}, unpacked from {', '.join(file.urls)}"
+            raise WrongInput("data fetch", "a file that cannot be downloaded from here", accepted)
         downloads = cache / "downloads"
 
         def verified() -> Callable[[], Blocks]:

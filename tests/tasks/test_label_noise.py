@@ -7,7 +7,7 @@ import pytest
 
 import tasks.score
 from data.base.protocol import Finite, Grid
-from data.own.data_set import OwnDataSet
+from data.base.table import Table
 from infra.store import Store
 from metrics import DEVIATION, METRICS
 from metrics.evaluate import evaluate, reads_factors
@@ -47,10 +47,10 @@ class ReadsBytes(ReadsFactors):
         return super().encoder(images * 255)
 
 
-def whole_table(continuous: bool) -> OwnDataSet:
+def whole_table(continuous: bool) -> Table:
     """Every combination once, as the user's own; where asked for, one factor is a real number."""
     points = np.stack(np.unravel_index(np.arange(200), (5, 4, 10)), axis=1)
-    return OwnDataSet(
+    return Table(
         "made_up",
         "user",
         1,
@@ -76,7 +76,7 @@ DATA_SETS = {
 
 
 def scored(folder, monkeypatch, data_set, regimes, names=LABELLED, **settings):
-    vae = ReadsBytes(mixing=0.4) if isinstance(data_set, OwnDataSet) else ReadsFactors(mixing=0.4)
+    vae = ReadsBytes(mixing=0.4) if isinstance(data_set, Table) else ReadsFactors(mixing=0.4)
     monkeypatch.setattr(tasks.score, "load", lambda choice: data_set)
     monkeypatch.setattr(tasks.score, "load_model", lambda model, store: vae)
     update = {"names": tuple(names), "label_noise": regimes, **settings}
@@ -118,7 +118,7 @@ def test_noise_changes_no_clean_score(kind, tmp_path, monkeypatch):
 
 def inputs_of(data_set, p: dict[str, float], names):
     settings = SETTINGS.model_copy(update={"names": tuple(names)})
-    vae = ReadsBytes() if isinstance(data_set, OwnDataSet) else ReadsFactors()
+    vae = ReadsBytes() if isinstance(data_set, Table) else ReadsFactors()
     codes_of, streams = CodesOf(vae, data_set, 0), streams_of(MODEL)
     clean = draw_inputs(codes_of, data_set, settings, streams)
     tables = without_groups(clean)

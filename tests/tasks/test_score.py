@@ -7,7 +7,7 @@ from torch import nn
 
 import tasks.score
 from data.base.protocol import Finite, Grid
-from data.own.data_set import OwnDataSet
+from data.base.table import Table
 from infra.errors import WrongInput
 from infra.store import Store
 from metrics import DEVIATION, METRICS
@@ -339,7 +339,7 @@ def test_targets_are_those_of_the_pictures_that_are_encoded(points, names):
     """A continuous factor is the pixel itself; ten pictures at a time share its bin."""
     pixels = np.random.default_rng(0).permutation(200).astype(np.uint8)
     shape = np.arange(200) % 2
-    data_set = OwnDataSet(
+    data_set = Table(
         name="mine",
         source="user",
         channels=1,
@@ -367,7 +367,7 @@ def unlabelled(images_of, monkeypatch):
     """A user's own pictures, 90 of them: values in three pixels of one row of each."""
     pictures = np.random.default_rng(0).integers(0, 255, size=(90, 1, 1, 3), dtype=np.uint8)
     names = ("made_up", "user", 1, (), ())
-    data_set = OwnDataSet(*names, pixels=pictures, factors=np.zeros((90, 0), np.int64), pictures=90)
+    data_set = Table(*names, pixels=pictures, factors=np.zeros((90, 0), np.int64), pictures=90)
     monkeypatch.setattr(tasks.score, "load", lambda choice: data_set)
     return data_set
 

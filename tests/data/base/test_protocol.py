@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from data.base.protocol import Grid
-from data.own.data_set import OwnDataSet
+from data.base.table import Table
 from infra.errors import WrongInput
 
 SIZES = (2, 3, 5)
@@ -16,13 +16,11 @@ def grid() -> Grid:
     return Grid("grid", "redrawn", 1, NAMES, SIZES)
 
 
-def table() -> OwnDataSet:
+def table() -> Table:
     """Every combination of a grid, as rows: it must be drawn from as the grid is."""
     rows = np.stack(np.unravel_index(np.arange(30), SIZES), axis=1)
     pixels = np.zeros((60, 1, 64, 64), np.uint8)
-    return OwnDataSet(
-        "table", "user", 1, NAMES, SIZES, pixels=pixels, factors=np.tile(rows, (2, 1))
-    )
+    return Table("table", "user", 1, NAMES, SIZES, pixels=pixels, factors=np.tile(rows, (2, 1)))
 
 
 @pytest.fixture(params=[grid, table])
@@ -84,15 +82,15 @@ def test_in_variations_one_factor_varies(data_set, draws):
 def test_only_rows_that_can_vary_are_drawn(draws):
     rows = np.array([[0, 0], [1, 0], [2, 1]])
     pixels = np.zeros((3, 1, 64, 64), np.uint8)
-    first = OwnDataSet("first", "user", 1, ("a", "b"), (3, 2), pixels=pixels, factors=rows)
+    first = Table("first", "user", 1, ("a", "b"), (3, 2), pixels=pixels, factors=rows)
     with pytest.raises(WrongInput, match="no two rows that differ in b alone"):
         first.sample_variations(500, 3, draws)
     constant = rows * [1, 0]
-    second = OwnDataSet("second", "user", 1, ("a", "b"), (3, 1), pixels=pixels, factors=constant)
+    second = Table("second", "user", 1, ("a", "b"), (3, 1), pixels=pixels, factors=constant)
     groups, varied = second.sample_variations(500, 3, draws)
     assert set(groups[varied == 0][:, :, 0].ravel()) == {0, 1, 2}
     lonely = np.concatenate([constant, [[3, 1]]])
-    third = OwnDataSet("third", "user", 1, ("a", "b"), (4, 2), pixels=pixels, factors=lonely)
+    third = Table("third", "user", 1, ("a", "b"), (4, 2), pixels=pixels, factors=lonely)
     with pytest.raises(WrongInput, match="b alone"):
         third.sample_variations(500, 3, draws)
 
@@ -118,7 +116,7 @@ def test_only_rows_that_are_there_with_every_value_are_set(draws):
     rows = np.array([[a, b] for b in range(6) for a in range(3) if a == 2 or b in (1, 5)])
     rows = rows.repeat(np.where(rows[:, 1] == 5, 3, 1), axis=0)
     pixels = np.zeros((len(rows), 1, 64, 64), np.uint8)
-    full = OwnDataSet("full", "user", 1, ("a", "b"), (3, 6), pixels=pixels, factors=rows)
+    full = Table("full", "user", 1, ("a", "b"), (3, 6), pixels=pixels, factors=rows)
     first, second = full.sample_interventions(COUNT, draws)
     assert (second[..., 0] == 2).all() and (second[..., 1] == np.arange(6)[:, None]).all()
     every = np.concatenate([first.reshape(-1, 2), second.reshape(-1, 2)])
@@ -127,10 +125,8 @@ def test_only_rows_that_are_there_with_every_value_are_set(draws):
     assert set(first[0, :, 1]) == {1, 5}
     assert (first[0, :, 1] == 5).mean() == pytest.approx(3 / 4, abs=0.05)
     fewer = rows[(rows != [2, 4]).any(axis=1)]
-    gap = OwnDataSet("gap", "user", 1, ("a", "b"), (3, 6), pixels=pixels[1:], factors=fewer)
+    gap = Table("gap", "user", 1, ("a", "b"), (3, 6), pixels=pixels[1:], factors=fewer)
     with pytest.raises(WrongInput, match="no row that is there with each of the 6 values of b"):
         gap.sample_interventions(COUNT, draws)
-    constant = OwnDataSet(
-        "one", "user", 1, ("a", "b"), (3, 1), pixels=pixels, factors=rows * [1, 0]
-    )
+    constant = Table("one", "user", 1, ("a", "b"), (3, 1), pixels=pixels, factors=rows * [1, 0])
     assert constant.sample_interventions(COUNT, draws)[1].shape == (1, COUNT, 2)

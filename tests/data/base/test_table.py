@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from data.own import data_set
-from data.own.data_set import CombinationNumbers, OwnDataSet, PlacesByNumber, column_runs
+from data.base import table as of_table
+from data.base.table import CombinationNumbers, PlacesByNumber, Table, column_runs
 from infra.errors import WrongInput
 
 STREAM = np.random.default_rng
 
 
-def table(factors: np.ndarray, sizes: tuple[int, ...] | None = None) -> OwnDataSet:
+def table(factors: np.ndarray, sizes: tuple[int, ...] | None = None) -> Table:
     """Row r's picture is r // 256 in its first pixel and r % 256 in its second."""
     factors = np.asarray(factors, np.int64)
     rows = np.arange(len(factors))
@@ -24,7 +24,7 @@ def table(factors: np.ndarray, sizes: tuple[int, ...] | None = None) -> OwnDataS
     if sizes is None:
         sizes = tuple(1 + int(column.max()) for column in factors.T)
     names = tuple(f"factor_{place}" for place in range(factors.shape[1]))
-    return OwnDataSet("mine", "user", 1, names, sizes, pixels=pixels, factors=factors)
+    return Table("mine", "user", 1, names, sizes, pixels=pixels, factors=factors)
 
 
 def rows_of(images: np.ndarray) -> np.ndarray:
@@ -174,5 +174,5 @@ def test_only_the_first_batch_sorts_the_table(monkeypatch):
     asked = loaded.sample(64, stream)
     loaded.images(asked, stream)
     for name in ("CombinationNumbers", "PlacesByNumber"):
-        monkeypatch.setattr(data_set, name, lambda *_: pytest.fail("the table is sorted again"))
+        monkeypatch.setattr(of_table, name, lambda *_: pytest.fail("the table is sorted again"))
     assert np.array_equal(loaded.factors[rows_of(loaded.images(asked, stream))], asked)
