@@ -30,7 +30,8 @@ class Removable:
 
 
 def removable(cache: Path, everything: bool = False, fetched: bool = False) -> list[Removable]:
-    """What no study needs, and look-alikes, which are drawn again within seconds.
+    """What no study needs, and look-alikes, which are drawn again within seconds,
+    or of teapots minutes.
 
     `everything`: also what is drawn again, or read again from the user's own files; `fetched`: also
     published files, which were downloaded or given. Files of other names are not ours.

@@ -95,7 +95,7 @@ def _noisy_targets(
         if place in data_set.continuous:
             low, high = _range(data_set, place)
             draws = noise_stream(streams, purpose, data_set.factor_names[place])
-            targets[:, place] = noisy_reals(targets[:, place], of_factor.p, low, high, draws)
+            targets[:, place] = noisy_reals(targets[:, place], of_factor, low, high, draws)
         else:
             targets[:, place] = noisy[:, place]
     return targets

@@ -78,7 +78,7 @@ class Published:
         if self.by_hand and not self.check(cache):
             file = self.files[0]
             accepted = f"--from PATH: {file.name}, unpacked from {', '.join(file.urls)}"
-            raise WrongInput("data fetch", "a file that cannot be downloaded from here", accepted)
+            raise WrongInput("data fetch", f"no {file.name}, which is in an archive", accepted)
         downloads = cache / "downloads"
 
         def verified() -> Callable[[], Blocks]:

@@ -6,6 +6,7 @@ import json as jsonlib
 import math
 import os
 import sys
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -90,15 +91,26 @@ def _copies_table(rows: list[dict[str, Any]]) -> str:
 
 
 def _sizes_text(row: dict[str, Any]) -> str:
-    return " × ".join(str(factor["size"]) for factor in row["factors"])
+    return " × ".join(str(factor["size"] or "real") for factor in row["factors"])
+
+
+def _listed_factors(
+    names: Sequence[str], sizes: Sequence[int], continuous: Collection[int]
+) -> list[dict[str, Any]]:
+    """Names and numbers of values; none where values are real."""
+    return [
+        {"name": name, "size": None if place in continuous else size}
+        for place, (name, size) in enumerate(zip(names, sizes, strict=True))
+    ]
 
 
 def _listed_copy(copy: copies.Copy) -> dict[str, Any]:
     """A copy of the user's own pictures, like a data set; and of which files, and its state."""
     names, sizes = copy.facts.get("names", []), copy.facts.get("sizes", [])
+    continuous = copy.facts.get("continuous", [])
     return {
         "name": copy.key,
-        "factors": [{"name": name, "size": size} for name, size in zip(names, sizes, strict=True)],
+        "factors": _listed_factors(names, sizes, continuous),
         "images": copy.facts.get("count", 0),
         "sources": {"user": copy.state == "current"},
         "bytes": copy.bytes,
@@ -114,10 +126,9 @@ def _listed(name: str, cache: Path) -> dict[str, Any]:
     files = [file for file in data.files(name).values() if (cache / file).is_file()]
     return {
         "name": name,
-        "factors": [
-            {"name": factor, "size": size}
-            for factor, size in zip(description.factor_names, description.factor_sizes, strict=True)
-        ],
+        "factors": _listed_factors(
+            description.factor_names, description.factor_sizes, description.continuous
+        ),
         "images": description.pictures or math.prod(description.factor_sizes),
         "sources": {
             source: data.is_available(name, source, cache) for source in data.sources(name)
@@ -157,6 +168,9 @@ def fetch(
         raise WrongInput("NAME", f"{name} with --all", "one data set, or --all")
     errors = 0
     for fetchable in _fetchable():
+        if by_hand := _by_hand(fetchable, cache):
+            print(f"{fetchable}: left out, as it is {by_hand}")
+            continue
         try:
             _fetch(fetchable, cache, None)
         except WrongInput as error:  # the other data sets can still be fetched
@@ -176,6 +190,18 @@ def _fetch(name: str, cache: Path, from_: Path | None) -> None:
         print(f"{name}: {source} file is ready in {cache}")
         if published.remark:
             print(f"{name}: {published.remark(published.pixels(cache, name))}")
+
+
+def _by_hand(name: str, cache: Path) -> str:
+    """What only people can fetch and is not there yet; otherwise empty."""
+    for published in data.published_files(name).values():
+        if published.by_hand and not published.is_ready(cache):
+            file = published.files[0]
+            return (
+                f"in an archive: get it from {', '.join(file.urls)}, unpack it, then"
+                f" tolstoy data fetch {name} --from {file.name}"
+            )
+    return ""
 
 
 def _fetchable() -> list[str]:
@@ -223,8 +249,8 @@ def clean(
     json: Json = False,
 ) -> int:
     """Remove prepared files that no study needs: copies of own pictures whose files have changed or
-    are gone, look-alikes (drawn again in seconds), files of other versions, what killed processes
-    left. What a process uses stays.
+    are gone, look-alikes (drawn again in seconds, teapots in minutes), files of other versions, what
+    killed processes left. What a process uses stays.
 
     Example: tolstoy data clean --dry-run
     """

@@ -49,8 +49,13 @@ def noisy_values(values: Values, noise: Noise, rng: np.random.Generator) -> Valu
 
 
 def noisy_reals(
-    values: Reals, p: float, low: float, high: float, rng: np.random.Generator
+    values: Reals, noise: Noise, low: float, high: float, rng: np.random.Generator
 ) -> Reals:
-    """Values of a continuous factor between `low` and `high`, each with noise of its own."""
-    moved: Reals = values + p * (high - low) * rng.standard_normal(values.shape)
+    """Values of a continuous factor between `low` and `high`, each with noise of its own; those of
+    a periodic factor go on at the other end."""
+    span = high - low
+    moved: Reals = values + noise.p * span * rng.standard_normal(values.shape)
+    if noise.kind == "periodic" and span:
+        is_inside = (moved >= low) & (moved <= high)  # these stay as they are, to the last bit
+        moved = np.where(is_inside, moved, low + (moved - low) % span)
     return moved.clip(low, high)

@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 import data
+from data import teapots
 from data.base.cache import folder
 from data.base.protocol import SOURCES, sample_factors
 from data.official.painting import THE_SCREAM
 from infra.errors import WrongInput
+from tests.data.teapots_of import few_teapots
 
 ROOT = Path(__file__).parents[2]
 LOCATELLO_2019 = [
@@ -74,20 +76,26 @@ def test_every_published_file_has_an_address_and_a_checksum(name):
     for published in data.published_files(name).values():
         for file in published.files:
             assert file.urls and all(url.startswith(("http://", "https://")) for url in file.urls)
-            # of the painting no checksum is published: its reader checks size and proportions
-            if file not in THE_SCREAM.files:
+            # no checksum is published of these: their readers check sizes, ranges, proportions
+            if file not in (*THE_SCREAM.files, teapots.FILE):
                 assert re.fullmatch("md5:[0-9a-f]{32}|sha256:[0-9a-f]{64}", file.checksum)
 
 
 @pytest.mark.parametrize(("name", "source"), NEED_NO_DOWNLOAD)
-def test_a_data_set_is_as_described(name, source, cache):
+def test_a_data_set_is_as_described(name, source, cache, tmp_path, monkeypatch):
     """Look-alikes are rendered once per machine: it takes half a minute."""
     place = folder() if source == "look-alike" else cache
+    if name == "teapots":
+        few_teapots(monkeypatch, 300)
+        place = tmp_path
     described, loaded = data.describe(name, source), data.load(name, source, place)
     for field, value in vars(described).items():
         assert getattr(loaded, field) == value
     stream = np.random.default_rng(0)
-    images = loaded.images(sample_factors(loaded.factor_sizes, 20, stream), stream)
+    points = loaded.sample(20, stream)
+    assert points.shape == (20, len(described.factor_names)) and points.dtype == np.int64
+    assert ((points >= 0) & (points < described.factor_sizes)).all()
+    images = loaded.images(points, stream)
     assert images.shape == (20, described.channels, 64, 64)
     assert images.dtype == np.float32
     assert images.flags.c_contiguous
