@@ -249,8 +249,8 @@ def clean(
     json: Json = False,
 ) -> int:
     """Remove prepared files that no study needs: copies of own pictures whose files have changed or
-    are gone, look-alikes (drawn again in seconds, teapots in minutes), files of other versions, what
-    killed processes left. What a process uses stays.
+    are gone, look-alikes (drawn again in seconds, Teapots in minutes), files of other versions,
+    what killed processes left. What a process uses stays.
 
     Example: tolstoy data clean --dry-run
     """

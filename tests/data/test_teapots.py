@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data import teapots
@@ -161,6 +161,7 @@ def test_the_shares_of_both_rules():
     assert not (released & ~printed).any()
 
 
+@settings(deadline=None)
 @given(st.integers(0, 300), st.integers(0, 2**32 - 1))
 def test_each_row_is_in_one_split_in_stored_order(count, seed):
     values = np.random.default_rng(seed).random((count, 5)) * teapots.LARGEST
@@ -192,6 +193,7 @@ def test_a_loaded_data_set_has_its_splits(few):
         assert np.array_equal(getattr(data_set.splits(), field), rows)
 
 
+@settings(deadline=None, max_examples=30)
 @given(st.integers(1, 40), st.sampled_from([1, 3]), st.integers(1, 7))
 def test_pictures_and_values_share_a_file(count, channels, factors):
     draws = np.random.default_rng(count)

@@ -11,7 +11,7 @@ SIDE = 31
 
 def seen(eye, points, brightness, triangles, side=SIDE):
     nearness, shades = np.empty((2, side, side))
-    rasterise(eye, points, brightness, np.asarray(triangles), nearness, shades)
+    rasterise(eye, points, brightness, np.array(triangles, order="C"), nearness, shades)
     return nearness, shades
 
 

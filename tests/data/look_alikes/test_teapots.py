@@ -74,9 +74,10 @@ def test_nothing_touches_the_border_and_the_teapot_fills_the_picture():
 def test_the_azimuth_is_a_circle_and_the_teapot_has_a_mirror():
     first, last, left, right = at([0.0, TURN, 1.1, TURN - 1.1], 0.6, (0.5, 0.3, 0.6))
     assert np.abs(first - last).max() <= 1
-    assert (np.abs(left - right[..., ::-1]).max(axis=0) <= 1).mean() > 0.99
+    # its triangles have no mirror, as they cut all squares along the same diagonal
+    assert (np.abs(left - right[..., ::-1]).max(axis=0) <= 3).mean() > 0.995
     assert (np.abs(left - right).max(axis=0) > 20).mean() > 0.05
-    assert (np.abs(first - first[..., ::-1]).max(axis=0) <= 1).mean() > 0.99
+    assert (np.abs(first - first[..., ::-1]).max(axis=0) <= 3).mean() > 0.995
 
 
 def test_the_spout_turns_from_the_camera_to_the_right():
