@@ -251,7 +251,7 @@ def rank(
     ] = "udr",
     set_: Annotated[
         tuple[str, ...],
-        Parameter(name="--set", help="name=value that changes how dynamics are compared"),
+        Parameter(name="--set", help="with --by dynamics: t=20 and others (docs/ranking.md)"),
     ] = (),
     pool: Annotated[
         str | None,
@@ -273,7 +273,10 @@ def rank(
     data: Annotated[str | None, Parameter(help="one data set of the study [all]")] = None,
     ray: RayAddress = None,
     plot: Annotated[
-        Path | None, Parameter(help="picture of the ranking, its best and worst model")
+        Path | None,
+        Parameter(
+            help="picture of the ranking, its best and worst model; of dynamics, scores of cells"
+        ),
     ] = None,
     json: Json = False,
 ) -> int:
