@@ -41,7 +41,7 @@ def test_a_study_of_few_teapots_is_trained_and_scored(store):
             "metrics": {"names": list(METRICS), "points": 200, "test_points": 100, "group_size": 8},
         }
     )
-    (model,) = study.models()
+    ((model,),) = (cell.models for cell in study.cells())
     assert train_model(store, study, model) == "trained"
     assert score_model(store, study, model) == "scored"
     rows = [row for row in store.read("scores").to_pylist() if row["part"] == "score"]
