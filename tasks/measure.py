@@ -2,6 +2,8 @@
 
 A key is of one of the kinds below, as tasks/study/measurements.py makes them. Prints JSON: by key,
 what was measured. Random pixels take as long as real ones.
+
+Seconds are CPU seconds, so that other work on the machine hardly lengthens them.
 """
 
 from __future__ import annotations
@@ -78,14 +80,14 @@ def _step(method: str, channels: int, architecture: str, latents: int) -> dict[s
     training.initialise(generator)
     steps = []
     for step in range(WARM_UP + STEPS):
-        began = time.perf_counter()
+        began = time.process_time()
         training.optimise(step)
-        steps.append(time.perf_counter() - began)
+        steps.append(time.process_time() - began)
     many = images.repeat(16, 1, 1, 1).numpy()
     encode(training.vae, many)
-    began = time.perf_counter()
+    began = time.process_time()
     encode(training.vae, many)
-    image = (time.perf_counter() - began) / len(many)
+    image = (time.process_time() - began) / len(many)
     size = DIGEST + len(training.checkpoint())
     return {"step": statistics.median(steps[WARM_UP:]), "image": image, "checkpoint": size}
 
@@ -131,12 +133,12 @@ def _model(
 
 def _train_and_score(store: Store, study: Study, model: Model) -> dict[str, float]:
     """Seconds of the stages and of metrics alone; bytes of weights, and of tables but codes."""
-    began = time.perf_counter()
+    began = time.process_time()
     if train_model(store, study, model) != TRAINED:
         raise RuntimeError(store.read("models")["reason"].to_pylist())
-    trained = time.perf_counter()
+    trained = time.process_time()
     score_model(store, study, model)
-    scored = time.perf_counter()
+    scored = time.process_time()
     rows = store.read("scores", ["metric", "seconds"], [model.id]).to_pylist()
     metrics = sum({row["metric"]: row["seconds"] for row in rows}.values())
     tables = [name for name in store.names("tables") if name != "representations"]
@@ -191,9 +193,9 @@ def _compare(
             columns = {"row": range(rows), "mean": codes.tolist(), "logvar": logvar.tolist()}
             store.write_part("representations", model.id, {**model.keys, **columns})
             write_row(model, store, TRAINED, kl_per_latent=[[1.0] * latents])
-        began = time.perf_counter()
+        began = time.process_time()
         compare_tile(store, study, cell.models, [(cell.name, cell.name)])
-        seconds = time.perf_counter() - began
+        seconds = time.process_time() - began
         return seconds, _bytes_of(store, "pairs"), _bytes_of(store, "representations")
 
 
@@ -210,15 +212,15 @@ def _dynamics(
     activations = draws.normal(size=(TRACED, snapshots, samples, units)).astype(np.float32)
     seconds = []
     for _ in range(2):  # the first one warms up
-        began = time.perf_counter()
+        began = time.process_time()
         walks = Walks(activations, chosen, named, lambda fraction: None)
-        made = time.perf_counter()
+        made = time.process_time()
         joint_embedding(walks, chosen, named)
-        seconds = [made - began, (time.perf_counter() - made) / walks.visits]
+        seconds = [made - began, (time.process_time() - made) / walks.visits]
     clouds = [*draws.normal(size=(2, CLOUD, chosen.dimensions))]
-    began = time.perf_counter()
+    began = time.process_time()
     mmd.pairwise_mmd(clouds, 1.0, chosen.estimator)
-    of_pairs = time.perf_counter() - began
+    of_pairs = time.process_time() - began
     entries = TRACED * snapshots * samples * (snapshots + samples)
     pairs = 3  # two clouds with themselves and with each other
     return {
