@@ -16,6 +16,10 @@ from tasks.study.plain_yaml import parse_yaml
 from tasks.study.spec import Study, with_metrics_section
 
 PRESETS = Path(__file__).parent / "presets"
+KINDS = (  # where a value or a list is accepted, pydantic puts the one that it tried into the place
+    *("int", "tuple[int, ...]", "literal['paper','library']"),
+    "tuple[literal['paper','library'], ...]",
+)
 YAML_TYPES = {  # by pydantic's types of errors
     "tuple_type": "a list",
     "dict_type": "a mapping",
@@ -84,9 +88,7 @@ def _as_wrong_input(error: ValidationError) -> WrongInput:
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, WrongInput):
         return cause
-    # of a value or a list, the names of the two kinds are part of the place
-    kinds = [part for part in first["loc"] if "[" in str(part) or part == "int"]
-    place = [str(part) for part in first["loc"] if part not in kinds]
+    place = [str(part) for part in first["loc"] if str(part) not in KINDS]
     field, value = ".".join(place), first["input"]
     if first["type"] == "extra_forbidden":
         section: Any = DataChoice if place[0] == "data" else Study
