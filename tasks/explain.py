@@ -47,11 +47,11 @@ Compare metrics of the same property. Even for the same representation they diff
 ## Parts
 
 `score` is the headline. With `metrics.repeats` above 1, `score deviation` is its deviation (n - 1)
-over draws. With `metrics.label_noise`, `score with label noise REGIME` is the headline where the
-metric is told of factors with noise ([studies](studies.md#label-noise)). Where a metric reads bins
-in place of a continuous factor, `bins` says how many occur. In the names below, N stands for a
-number, which counts latents and factors from 0; STEP is `mean` or `max`. Where papers and released
-code differ, [choices](choices.md) says what is done here.
+over draws. With `metrics.label_noise`, `score with label noise REGIME` is the headline with wrong
+labels ([studies](studies.md#label-noise)). Where a metric reads bins in place of a continuous
+factor, `bins` says how many occur. In the names below, N stands for a number, which counts latents
+and factors from 0; STEP is `mean` or `max`. Where papers and released code differ,
+[choices](choices.md) says what is done here.
 """
 
 
