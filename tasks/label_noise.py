@@ -1,10 +1,10 @@
-"""What metrics read of a model where they are told of factors with noise (docs/choices.md).
+"""What metrics read of a model where labels of factors are wrong (docs/choices.md).
 
 The draws are those of the inputs without noise; the noise has streams of its own, which are the
 same for all regimes. So p = 0 gives the clean inputs, to the bit.
 
 - Of a table the labels are perturbed: codes stay.
-- Where metrics are told that points share the value of a factor, the points' own values of it are
+- Where a group says that its points share the value of a factor, the points' own values of it are
   perturbed: other pictures are encoded. In pairs this is the factor that a pair shares, in
   variations every factor but the one that varies, in interventions the factor that is set.
 """
@@ -47,16 +47,16 @@ def without_groups(inputs: Inputs) -> Inputs:
 
 def perturbed(
     points: Factors,
-    is_told: NDArray[np.bool_],
+    is_noisy: NDArray[np.bool_],
     noise: Mapping[int, Noise],
     data_set: DataSet,
     streams: Streams,
     purpose: str,
 ) -> Factors:
-    """Points (n, ..., factors) with noise on the factors that metrics are told of: (n, factors)."""
+    """Points (n, ..., factors) with noise where `is_noisy` (n, factors) says so."""
     points = points.copy()
     for place, of_factor in noise.items():
-        rows = np.flatnonzero(is_told[:, place])
+        rows = np.flatnonzero(is_noisy[:, place])
         draws = noise_stream(streams, purpose, data_set.factor_names[place])
         points[rows, ..., place] = noisy_values(points[rows, ..., place], of_factor, draws)
     return points
@@ -66,19 +66,19 @@ def with_noisy_tables(
     clean: Inputs, noise: Mapping[int, Noise], data_set: DataSet, streams: Streams
 ) -> Inputs:
     """Both tables with noise on their labels, without what was learned from the clean ones."""
-    told: dict[str, Any] = {}
+    changed: dict[str, Any] = {}
     for purpose, start in (("table", ""), ("test table", "test_")):
         factors, targets = getattr(clean, f"{start}factors"), getattr(clean, f"{start}targets")
         if factors is not None:
             every = np.ones(factors.shape, bool)
             noisy = perturbed(factors, every, noise, data_set, streams, purpose)
-            told[f"{start}factors"] = noisy
-            told[f"{start}targets"] = targets
+            changed[f"{start}factors"] = noisy
+            changed[f"{start}targets"] = targets
             if targets is not None:
-                told[f"{start}targets"] = _noisy_targets(
+                changed[f"{start}targets"] = _noisy_targets(
                     targets, noisy, noise, data_set, streams, purpose
                 )
-    return replace(clean, **told)
+    return replace(clean, **changed)
 
 
 def _noisy_targets(

@@ -217,8 +217,8 @@ def noisy_inputs(
     settings: Metrics,
     streams: Streams,
 ) -> Inputs:
-    """The inputs where metrics are told of factors with noise: the same codes of tables, and the
-    same draws of groups, but the pictures that have what the metrics are told with noise."""
+    """The inputs with wrong labels: tables have the same codes, and groups have the same draws with
+    noise on the factors of their pictures."""
     tables = with_noisy_tables(clean, noise, data_set, streams)
     return replace(tables, **_drawn_groups(codes_of, data_set, settings, streams, noise))
 
@@ -231,13 +231,13 @@ def _drawn_groups(
     noise: Mapping[int, Noise],
 ) -> dict[str, Any]:
     """The groups of all kinds that the metrics need, by their names in Inputs, and why others are
-    impossible. Pictures are of the values that metrics are told, where there is no noise."""
+    impossible. With noise, the pictures' factors differ from what the group says of them."""
     wanted = needs(settings.names)
     points, test_points, size = settings.points, settings.test_points, settings.group_size
     each_factor = np.arange(len(data_set.factor_names))
 
-    def of_pictures(told: Factors, is_told: NDArray[np.bool_], purpose: str) -> Factors:
-        return perturbed(told, is_told, noise, data_set, streams, purpose) if noise else told
+    def of_pictures(points: Factors, is_noisy: NDArray[np.bool_], purpose: str) -> Factors:
+        return perturbed(points, is_noisy, noise, data_set, streams, purpose) if noise else points
 
     def groups(count: int, name: str) -> Groups:
         draws = streams(name)
@@ -248,9 +248,9 @@ def _drawn_groups(
     def pairs(count: int, name: str) -> Pairs:
         draws = streams(name)
         first, second, fixed = data_set.sample_pairs(count, size, draws)
-        is_told = fixed[:, None] == each_factor
-        first = of_pictures(first, is_told, f"{name}, first")
-        second = of_pictures(second, is_told, f"{name}, second")
+        is_noisy = fixed[:, None] == each_factor
+        first = of_pictures(first, is_noisy, f"{name}, first")
+        second = of_pictures(second, is_noisy, f"{name}, second")
         return Pairs(codes_of(first, draws), codes_of(second, draws), fixed)
 
     def variations(count: int, name: str) -> Groups:
@@ -259,9 +259,9 @@ def _drawn_groups(
         factors = of_pictures(factors, varied[:, None] != each_factor, name)
         return Groups(codes_of(factors, draws), varied)
 
-    def intervened(factor: int, told: Factors) -> Factors:
-        is_told = np.broadcast_to(each_factor == factor, (len(told), len(each_factor)))
-        return of_pictures(told, is_told, "interventions")
+    def intervened(factor: int, points: Factors) -> Factors:
+        is_noisy = np.broadcast_to(each_factor == factor, (len(points), len(each_factor)))
+        return of_pictures(points, is_noisy, "interventions")
 
     kinds: dict[str, Callable[[int, str], Any]] = {
         "groups": groups,
@@ -282,8 +282,8 @@ def _drawn_groups(
         try:
             every_factor = data_set.sample_interventions(INTERVENED, draws)
             drawn["interventions"] = tuple(
-                codes_of(intervened(factor, told), draws)
-                for factor, told in enumerate(every_factor)
+                codes_of(intervened(factor, points_of_factor), draws)
+                for factor, points_of_factor in enumerate(every_factor)
             )
         except ValueError as error:
             impossible["interventions"] = str(error)

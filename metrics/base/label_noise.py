@@ -1,4 +1,4 @@
-"""Noise on what metrics are told of factors; pictures and codes stay as they are.
+"""Noise on the labels of factors.
 
 Holtz et al. 2022, section 4, "A failure mode of supervised methods": a factor is perturbed "either
 uniformly if the factor is discrete (e.g. shape) or according to Gaussian noise with mean 0 (size,
@@ -10,7 +10,7 @@ Conventions:
   that the old one may come again.
 - An ordered factor moves by round(N(0, (p · (values - 1))²)) places and stays between its first and
   its last value.
-- A periodic factor moves likewise and goes on at the other end.
+- A periodic factor moves likewise and continues at the other end.
 - A continuous factor moves by N(0, (p · range)²) within its range, and its bins by the same draws.
 - How many draws are taken does not depend on p.
 """
@@ -52,7 +52,7 @@ def noisy_reals(
     values: Reals, noise: Noise, low: float, high: float, rng: np.random.Generator
 ) -> Reals:
     """Values of a continuous factor between `low` and `high`, each with noise of its own; those of
-    a periodic factor go on at the other end."""
+    a periodic factor continue at the other end."""
     span = high - low
     moved: Reals = values + noise.p * span * rng.standard_normal(values.shape)
     if noise.kind == "periodic" and span:
