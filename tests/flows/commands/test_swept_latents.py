@@ -12,7 +12,9 @@ import pytest
 from flows.cli import main
 from flows.commands.report import median_rows
 from infra.store import Store
+from tasks.report.coverage import Counts
 from tasks.report.fewer_curves import curves
+from tasks.report.header import header
 from tasks.report.results import read_results
 from tasks.study.measurements import network
 from tasks.study.survey import survey
@@ -74,3 +76,18 @@ def test_the_pool_of_a_method_has_all_numbers_of_latents(store: Store) -> None:
 
 def test_a_plan_measures_the_largest_network() -> None:
     assert network(STUDY) == {"architecture": "paper", "latents": 10}
+
+
+def test_no_model_of_a_finished_sweep_is_counted_as_waiting(store: Store) -> None:
+    results = read_results(store, STUDY)
+    assert set(Counts(results).status) == {"trained"}
+    grown = STUDY.model_copy(update={"latents": (4, 10, 16)})
+    status = list(Counts(read_results(store, grown)).status)
+    assert status.count("waiting") == 16, "two strengths with eight seeds"
+
+
+def test_the_head_of_a_report_counts_the_whole_grid(store: Store) -> None:
+    grown = STUDY.model_copy(update={"latents": (4, 10, 16)})
+    head = header(grown, read_results(store, grown).frames)
+    assert (head.all, head.waiting) == (48, 16)
+    assert ("Latents", "4, 10, 16") in head.facts
