@@ -12,13 +12,20 @@ if TYPE_CHECKING:  # torch takes a second to import; the names of the methods mu
 
 @dataclass(frozen=True)
 class Method:
-    """Facts about a method; `strengths` are those that the study of 2019 sweeps."""
+    """Facts about a method; `strengths` are those that its paper or the study of 2019 sweeps."""
 
     title: str
-    symbol: str  # of its strength
+    symbol: str  # of its strength; "" without one, whose strength in tables is NO_STRENGTH
     paper: str  # a key of tasks.citations.PAPERS, or "" without a paper
     strengths: tuple[float, ...]
+    in_2019: bool = True  # one of the six of Locatello et al. 2019
+    has_posterior: bool = True  # a mean and a log-variance per latent; otherwise a code only
+    has_steps: bool = True  # learns by optimiser steps; otherwise it is fitted at once
+    architectures: tuple[str, ...] = ()  # those that it can have; none: all
 
+
+NO_STRENGTH = 0.0  # of a method that has none
+RESNETS = ("resnet", "resnet_small")  # architectures (models/resnet.py)
 
 METHODS: dict[str, Method] = {
     "beta_vae": Method("β-VAE", "β", "higgins-2017", strengths=(1, 2, 4, 6, 8, 16)),
@@ -27,7 +34,18 @@ METHODS: dict[str, Method] = {
     "dip_vae_i": Method("DIP-VAE-I", "λ", "kumar-2018", strengths=(1, 2, 5, 10, 20, 50)),
     "dip_vae_ii": Method("DIP-VAE-II", "λ", "kumar-2018", strengths=(1, 2, 5, 10, 20, 50)),
     "beta_tcvae": Method("β-TCVAE", "β", "chen-2018", strengths=(1, 2, 4, 6, 8, 10)),
+    "pca": Method("PCA", "", "", (), in_2019=False, has_posterior=False, has_steps=False),
+    "infogan": Method(
+        "InfoGAN",
+        "λ",
+        "chen-2016",
+        strengths=(6,),
+        in_2019=False,
+        has_posterior=False,
+        architectures=RESNETS,
+    ),
 }
+STUDY_2019 = tuple(name for name, method in METHODS.items() if method.in_2019)
 
 # The hidden layers of the decoder (models/architecture.py), by their numbers of units.
 DECODER_LAYERS = {"dense1": 256, "dense2": 1024, "deconv1": 4096, "deconv2": 8192, "deconv3": 32768}
