@@ -1,7 +1,8 @@
-"""The networks of the study: Table 2 of Locatello et al. 2019.
+"""VAEs, and the networks of the study: Table 2 of Locatello et al. 2019.
 
 - `paper` has the table's 4x4 kernels in all convolutions; `library` has the 2x2 kernels that the
   authors' released code uses in the third and fourth one.
+- Other architectures are in models/resnet.py.
 - Kernels start Glorot-uniform and biases at zero, the defaults of the framework of that study.
 """
 
@@ -12,8 +13,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from models import DECODER_LAYERS
+from models import DECODER_LAYERS, RESNETS
 from models.fast import Layers, with_fast
+from models.network import Network, bernoulli_loss, gaussian_loss
+from models.resnet import ResNetDecoder, ResNetEncoder, scaled, unscaled
 
 SIDE = 64  # images are SIDE x SIDE
 
@@ -81,8 +84,8 @@ class Decoder(nn.Module):
         return [by_name[name] for name in names]
 
 
-class VAE(nn.Module):
-    """Encoder and decoder of one model.
+class VAE(Network):
+    """Encoder and decoder of one model, and the loss of its reconstructions.
 
     `fast` is how the layers are computed on a CPU (models/fast.py). It is not part of the model:
     the last bits of the results differ, names and shapes of the weights do not.
@@ -91,12 +94,38 @@ class VAE(nn.Module):
     def __init__(
         self, channels: int, latents: int, architecture: str = "paper", fast: bool = True
     ) -> None:
-        super().__init__()
-        self.channels, self.latents, self.architecture = channels, latents, architecture
-        self.fast = fast
-        self.encoder = Encoder(channels, latents, architecture)
-        self.decoder = Decoder(channels, latents)
+        super().__init__(channels, latents)
+        self.architecture, self.fast = architecture, fast
+        self.is_residual = architecture in RESNETS
+        self.encoder: nn.Module
+        self.decoder: nn.Module
+        if self.is_residual:
+            self.encoder = ResNetEncoder(channels, latents, architecture)
+            self.decoder = ResNetDecoder(channels, latents, architecture)
+            self.reach = 3.0  # Eastwood & Williams 2018, appendix D
+        else:
+            self.encoder = Encoder(channels, latents, architecture)
+            self.decoder = Decoder(channels, latents)
         with_fast(self, fast)
+
+    def code(self, images: Tensor) -> tuple[Tensor, Tensor]:
+        mean, logvar = self.encoder(images)
+        return mean, logvar
+
+    def pictures(self, codes: Tensor) -> Tensor:
+        decoded = self.decoder(codes)
+        return unscaled(decoded) if self.is_residual else torch.sigmoid(decoded)
+
+    def reconstruction(self, decoded: Tensor, images: Tensor) -> Tensor:
+        """The loss of what the decoder gives, averaged over the batch."""
+        if self.is_residual:
+            return gaussian_loss(decoded, scaled(images))
+        return bernoulli_loss(decoded, images)
+
+    def losses(self, images: Tensor, codes: Tensor) -> Tensor:
+        decoded = self.decoder(codes)
+        # each image as a batch of its own
+        return torch.vmap(self.reconstruction)(decoded[:, None], images[:, None])
 
 
 def initialise(module: nn.Module, generator: torch.Generator) -> None:

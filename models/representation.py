@@ -1,4 +1,4 @@
-"""What a trained model computes from images: posteriors, quantities without labels, and pictures.
+"""What a trained model computes from images: codes, quantities without labels, and pictures.
 
 The pictures, PNGs of traversals, reconstructions and samples, are drawn here because they need the
 decoder.
@@ -13,27 +13,27 @@ import torch
 from numpy.typing import NDArray
 
 from infra.pictures import grid_png
-from models.architecture import VAE
+from models.network import Network
 from models.objective import gaussian_kl
-from models.training import bernoulli_loss
 
 Floats = NDArray[np.float32]
 BATCH = 64  # at 256, the first layer no longer fits the cache
 LEVELS = 16  # of brightness in stored pictures: a quarter of the bytes of 256
-TRAVERSAL = np.linspace(-2.0, 2.0, 9, dtype=np.float32)
+TRAVERSED = 9  # pictures of each latent
 
 
 @torch.inference_mode()
-def encode(vae: VAE, images: Floats) -> tuple[Floats, Floats]:
-    """Posterior mean and log-variance of each image."""
-    device = next(vae.parameters()).device
+def encode(network: Network, images: Floats) -> tuple[Floats, Floats | None]:
+    """The code of each image: the posterior's mean, and its log-variance if there is a posterior."""
+    device = network.device
     parts = [
-        vae.encoder(torch.from_numpy(images[i : i + BATCH]).to(device))
+        network.code(torch.from_numpy(images[i : i + BATCH]).to(device))
         for i in range(0, len(images), BATCH)
     ]
+    logvars = [logvar for _, logvar in parts if logvar is not None]
     return (
         torch.cat([mean for mean, _ in parts]).cpu().numpy(),
-        torch.cat([logvar for _, logvar in parts]).cpu().numpy(),
+        torch.cat(logvars).cpu().numpy() if logvars else None,
     )
 
 
@@ -55,73 +55,79 @@ class Unsupervised:
 
 @torch.inference_mode()
 def unsupervised(
-    vae: VAE, images: Floats, mean: Floats, logvar: Floats, generator: torch.Generator
+    network: Network, images: Floats, mean: Floats, logvar: Floats, generator: torch.Generator
 ) -> Unsupervised:
     """Reconstruction from one sample of each posterior, and the KL of each latent."""
-    device = next(vae.parameters()).device
+    device = network.device
     centre, spread = torch.from_numpy(mean).to(device), torch.from_numpy(logvar).to(device)
     noise = torch.randn(centre.shape, generator=generator).to(device)
     sample = centre + noise * (0.5 * spread).exp()
-    losses = reconstruction_losses(vae, images, sample.cpu().numpy())
+    losses = reconstruction_losses(network, images, sample.cpu().numpy())
+    assert losses is not None, "a method with a posterior has a likelihood"
     kl = gaussian_kl(centre.double(), spread.double()).mean(0)
     return Unsupervised(float(losses.mean()), kl.float().cpu().numpy())
 
 
 @torch.inference_mode()
-def reconstruction_losses(vae: VAE, images: Floats, codes: Floats) -> NDArray[np.float64]:
-    """The loss in nats of each image, decoded from its code."""
-    device = next(vae.parameters()).device
-    losses = []
+def reconstruction_losses(
+    network: Network, images: Floats, codes: Floats
+) -> NDArray[np.float64] | None:
+    """The loss in nats of each image, decoded from its code; none without a likelihood."""
+    device, losses = network.device, []
     for i in range(0, len(images), BATCH):
         batch = torch.from_numpy(images[i : i + BATCH]).to(device)
-        logits = vae.decoder(torch.from_numpy(codes[i : i + BATCH]).to(device))
-        # each image as a batch of its own
-        losses.append(torch.vmap(bernoulli_loss)(logits[:, None], batch[:, None]))
+        of_batch = network.losses(batch, torch.from_numpy(codes[i : i + BATCH]).to(device))
+        if of_batch is None:
+            return None
+        losses.append(of_batch)
     return torch.cat(losses).double().cpu().numpy()
 
 
 def traversal(
-    vae: VAE, start: Floats, kl: Floats, informative_kl: float
+    network: Network, start: Floats, kl: Floats | None, informative_kl: float
 ) -> tuple[list[int], bytes]:
-    """A PNG in which each row moves one latent from -2 to 2; returns also the latents' order."""
-    order, pictures = traversed(vae, start, kl, TRAVERSAL, informative_kl)
+    """A PNG in which each row moves one latent over the network's reach; returns also the latents'
+    order."""
+    values = np.linspace(-network.reach, network.reach, TRAVERSED, dtype=np.float32)
+    order, pictures = traversed(network, start, kl, values, informative_kl)
     return order, grid_png(pictures, levels=LEVELS)
 
 
 @torch.inference_mode()
 def traversed(
-    vae: VAE, start: Floats, kl: Floats, values: Floats, informative_kl: float
+    network: Network, start: Floats, kl: Floats | None, values: Floats, informative_kl: float
 ) -> tuple[list[int], NDArray[np.float32]]:
     """The latents by decreasing KL, and pictures (latents, values, channels, 64, 64) of each.
 
-    The pictures of latents whose KL is at most `informative_kl` are pale.
+    The pictures of latents whose KL is at most `informative_kl` are pale. Without KL the latents
+    stay in their order.
     """
-    order = [int(i) for i in np.argsort(-kl, kind="stable")]
+    ranked = np.arange(len(start)) if kl is None else np.argsort(-kl, kind="stable")
+    order = [int(latent) for latent in ranked]
     codes = np.tile(start, (len(order), len(values), 1))
     for row, latent in enumerate(order):
         codes[row, :, latent] = values
-    device = next(vae.parameters()).device
-    logits = vae.decoder(torch.from_numpy(codes.reshape(-1, len(start))).to(device))
-    pictures = torch.sigmoid(logits).cpu().numpy()
-    pictures = pictures.reshape(len(order), len(values), *pictures.shape[1:])
+    pictures = _decoded(network, codes)
     for row, latent in enumerate(order):
-        if kl[latent] <= informative_kl:
+        if kl is not None and kl[latent] <= informative_kl:
             pictures[row] = 0.25 * pictures[row] + 0.55
     return order, pictures
 
 
 @torch.inference_mode()
-def reconstructions(vae: VAE, images: Floats, mean: Floats) -> bytes:
+def reconstructions(network: Network, images: Floats, mean: Floats) -> bytes:
     """A PNG of images and, below, their reconstructions from the posterior mean."""
-    device = next(vae.parameters()).device
-    decoded = torch.sigmoid(vae.decoder(torch.from_numpy(mean).to(device))).cpu().numpy()
-    return grid_png(np.stack([images, decoded]), levels=LEVELS)
+    return grid_png(np.stack([images, _decoded(network, mean)]), levels=LEVELS)
 
 
 @torch.inference_mode()
-def decoded_samples(vae: VAE, samples: Floats) -> bytes:
+def decoded_samples(network: Network, samples: Floats) -> bytes:
     """A PNG of what the decoder makes of samples (rows, columns, latents) of the prior."""
-    device = next(vae.parameters()).device
-    codes = torch.from_numpy(samples.reshape(-1, samples.shape[-1])).to(device)
-    decoded = torch.sigmoid(vae.decoder(codes)).cpu().numpy()
-    return grid_png(decoded.reshape(*samples.shape[:-1], *decoded.shape[1:]), levels=LEVELS)
+    return grid_png(_decoded(network, samples), levels=LEVELS)
+
+
+def _decoded(network: Network, codes: Floats) -> Floats:
+    """Pictures (..., channels, 64, 64) of codes (..., latents)."""
+    flat = torch.from_numpy(codes.reshape(-1, codes.shape[-1])).to(network.device)
+    pictures = network.pictures(flat).cpu().numpy()
+    return pictures.reshape(*codes.shape[:-1], *pictures.shape[1:])

@@ -15,100 +15,195 @@ import io
 import logging
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
 
 import pytorch_lightning as pl
 import torch
-from torch import Tensor
-from torch.nn import functional
+from torch import Tensor, nn
+from torch.optim import Optimizer
 
 from models.architecture import VAE, initialise
 from models.fast import with_fast
+from models.network import Network
 from models.objective import Code, Objective, gaussian_kl
 from models.recipe import CHUNK, Recipe
 
+AnyNetwork = TypeVar("AnyNetwork", bound=Network)
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
 class CurvePoint(NamedTuple):
     step: int
     loss: float
-    reconstruction: float
-    kl: float
+    reconstruction: float | None
+    kl: float | None
     regulariser: float
+
+
+class Losses(NamedTuple):
+    """Of one step, still on the device; none where the method has no such term."""
+
+    loss: Tensor
+    reconstruction: Tensor | None = None
+    kl: Tensor | None = None
+    regulariser: Tensor | None = None  # none: the loss without the reconstruction
 
 
 class Diverged(ArithmeticError):
     """A loss that is not finite ends the model."""
 
 
-class TrainingModule(pl.LightningModule):
-    """One VAE and its objective, trained from the first step to the last."""
+@dataclass(frozen=True)
+class Feed:
+    """What a training reads: the pictures of each batch, by its number, and the generator of each
+    step's noise. `pictures` gives all that a method may learn from, in blocks, each time the same.
+    """
+
+    batch: Callable[[int], Tensor]
+    noise: Callable[[int], torch.Generator]
+    pictures: Callable[[], Iterator[Tensor]] = lambda: iter(())
+
+
+class Training(pl.LightningModule):
+    """One model, trained from the first step to the last.
+
+    A subclass has `network`, which is what remains of it, says what one step is, and which modules
+    and optimisers a checkpoint holds.
+    """
+
+    network: Network
 
     def __init__(
         self,
-        vae: VAE,
-        objective: Objective,
         recipe: Recipe,
-        batch: Callable[[int], Tensor],
-        noise: Callable[[int], torch.Generator],
-        after_chunk: Callable[[TrainingModule], None] = lambda module: None,
+        feed: Feed,
+        after_chunk: Callable[[Any], None] = lambda training: None,
         log_every: int = 1000,
     ) -> None:
         super().__init__()
         self.automatic_optimization = False
-        self.vae: VAE = vae.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        self.objective = with_fast(objective, vae.fast)
-        self.recipe, self.batch, self.noise = recipe, batch, noise
+        self.recipe, self.batch, self.noise = recipe, feed.batch, feed.noise
         self.after_chunk = after_chunk
         self.log_every = log_every
-        self.precision = PRECISIONS[recipe.precision]
         self.curve: list[CurvePoint] = []
         self.done = 0  # steps
+        self.steps = recipe.steps
         self.seconds = 0.0  # that earlier attempts took; the caller measures them
-        self.vae_optimiser = torch.optim.Adam(
-            vae.parameters(),
-            lr=recipe.learning_rate,
-            betas=(recipe.beta1, recipe.beta2),
-            eps=recipe.epsilon,
-            fused=True,
-        )
-        self.adversary_optimiser = objective.adversary_optimiser()
 
     def initialise(self, generator: torch.Generator) -> None:
-        initialise(self.vae, generator)
-        initialise(self.objective, generator)
+        raise NotImplementedError
+
+    def optimise(self, step: int) -> Losses:
+        """One step."""
+        raise NotImplementedError
+
+    def parts(self) -> dict[str, nn.Module | Optimizer | None]:
+        """The modules and optimisers, by their names in a checkpoint."""
+        raise NotImplementedError
+
+    def run(self, on_gpu: bool = False) -> None:
+        """Train to the end."""
+        fit(self, on_gpu)
 
     def configure_optimizers(self) -> None:
         """None: the module calls its own optimisers, which exist longer than the Trainer."""
 
     def on_train_start(self) -> None:
         """Move the state of optimisers from a checkpoint to the device of the weights."""
-        for optimiser in (self.vae_optimiser, self.adversary_optimiser):
-            if optimiser:
-                optimiser.load_state_dict(optimiser.state_dict())
+        for part in self.parts().values():
+            if isinstance(part, Optimizer):
+                part.load_state_dict(part.state_dict())
 
     def train_dataloader(self) -> range:
         """The first step of every chunk that is not done."""
-        return range(self.done, self.recipe.steps, CHUNK)
+        return range(self.done, self.steps, CHUNK)
 
     def training_step(self, first: int, index: int) -> None:
-        steps = range(first, min(first + CHUNK, self.recipe.steps))
+        steps = range(first, min(first + CHUNK, self.steps))
         losses = [self.optimise(step) for step in steps]
         for step, point in zip(steps, losses, strict=True):
             self._record(step, point)
         self.done = steps.stop
         self.after_chunk(self)
 
-    def optimise(self, step: int) -> tuple[Tensor, Tensor, Tensor]:
-        """One optimiser step; returns loss, reconstruction and KL, still on the device."""
+    def _record(self, step: int, losses: Losses) -> None:
+        loss, reconstruction, kl, regulariser = (
+            None if value is None else float(value) for value in losses
+        )
+        assert loss is not None
+        if regulariser is None:
+            regulariser = loss - (reconstruction or 0.0)
+        terms = {"reconstruction": reconstruction, "kl": kl, "regulariser": regulariser}
+        if not math.isfinite(loss):
+            known = {name: value for name, value in terms.items() if value is not None}
+            term = next((n for n, value in known.items() if not math.isfinite(value)), "loss")
+            raise Diverged(f"{term} was {known.get(term, loss)} at step {step + 1}")
+        number = step + 1
+        if number == 1 or number % self.log_every == 0 or number == self.steps:
+            self.curve.append(CurvePoint(number, loss, reconstruction, kl, regulariser))
+
+    # checkpoints ---------------------------------------------------------------------------
+
+    def checkpoint(self) -> bytes:
+        """All that the remaining steps depend on; streams follow from the step number."""
+        states = {name: part and part.state_dict() for name, part in self.parts().items()}
+        curve = [tuple(point) for point in self.curve]
+        file = io.BytesIO()
+        torch.save({"done": self.done, "seconds": self.seconds, **states, "curve": curve}, file)
+        return file.getvalue()
+
+    def restore(self, checkpoint: bytes) -> None:
+        state: dict[str, Any] = torch.load(
+            io.BytesIO(checkpoint), map_location="cpu", weights_only=True
+        )
+        for name, part in self.parts().items():
+            if part:
+                part.load_state_dict(state[name])
+        self.curve = [CurvePoint(*point) for point in state["curve"]]
+        self.done, self.seconds = state["done"], state["seconds"]
+
+
+class TrainingModule(Training):
+    """Training of a VAE by its objective."""
+
+    def __init__(
+        self,
+        vae: VAE,
+        objective: Objective,
+        recipe: Recipe,
+        feed: Feed,
+        after_chunk: Callable[[Any], None] = lambda training: None,
+        log_every: int = 1000,
+    ) -> None:
+        super().__init__(recipe, feed, after_chunk, log_every)
+        self.vae = channels_last(vae)
+        self.objective = with_fast(objective, vae.fast)
+        self.precision = PRECISIONS[recipe.precision]
+        self.vae_optimiser = adam(vae.parameters(), recipe)
+        self.adversary_optimiser = objective.adversary_optimiser()
+
+    @property
+    def network(self) -> VAE:  # type: ignore[override]
+        return self.vae
+
+    def initialise(self, generator: torch.Generator) -> None:
+        initialise(self.vae, generator)
+        initialise(self.objective, generator)
+
+    def parts(self) -> dict[str, nn.Module | Optimizer | None]:
+        names = ("vae", "objective", "vae_optimiser", "adversary_optimiser")
+        return {name: getattr(self, name) for name in names}
+
+    def optimise(self, step: int) -> Losses:
+        """One optimiser step of the VAE, and of the objective's own network if it has one."""
         images, generator = self.batch(step).to(self.device), self.noise(step)
         with self._networks_precision():
             code = encode(self.vae, images, generator)
-            logits = self.vae.decoder(code.sample)
-        reconstruction = bernoulli_loss(logits.float(), images)
+            decoded = self.vae.decoder(code.sample)
+        reconstruction = self.vae.reconstruction(decoded.float(), images)
         penalty = self.objective.penalty(code, step, generator)
         loss = reconstruction + penalty.regulariser
         self.vae_optimiser.zero_grad()
@@ -120,55 +215,27 @@ class TrainingModule(pl.LightningModule):
             penalty.adversary.backward(inputs=list(self.objective.parameters()))
             self.adversary_optimiser.step()
         self.vae_optimiser.step()
-        return loss.detach(), reconstruction.detach(), code.kl.detach().sum()
+        return Losses(loss.detach(), reconstruction.detach(), code.kl.detach().sum())
 
     def _networks_precision(self) -> torch.autocast:
         """In bfloat16 only the VAE's layers round: not loss, objective, sampling or optimiser."""
         lower = self.precision != torch.float32
         return torch.autocast(self.device.type, self.precision if lower else None, enabled=lower)
 
-    def _record(self, step: int, losses: tuple[Tensor, Tensor, Tensor]) -> None:
-        loss, reconstruction, kl = (float(value) for value in losses)
-        terms = {"reconstruction": reconstruction, "kl": kl, "regulariser": loss - reconstruction}
-        if not math.isfinite(loss):
-            term = next((name for name, value in terms.items() if not math.isfinite(value)), "loss")
-            raise Diverged(f"{term} was {terms.get(term, loss)} at step {step + 1}")
-        number = step + 1
-        if number == 1 or number % self.log_every == 0 or number == self.recipe.steps:
-            self.curve.append(CurvePoint(number, loss, **terms))
 
-    # checkpoints ---------------------------------------------------------------------------
+def adam(parameters: Iterable[nn.Parameter], recipe: Recipe) -> Optimizer:
+    return torch.optim.Adam(
+        parameters,
+        lr=recipe.learning_rate,
+        betas=(recipe.beta1, recipe.beta2),
+        eps=recipe.epsilon,
+        fused=True,
+    )
 
-    def checkpoint(self) -> bytes:
-        """All that the remaining steps depend on; streams follow from the step number."""
-        file = io.BytesIO()
-        torch.save(
-            {
-                "done": self.done,
-                "seconds": self.seconds,
-                "vae": self.vae.state_dict(),
-                "objective": self.objective.state_dict(),
-                "vae_optimiser": self.vae_optimiser.state_dict(),
-                "adversary_optimiser": self.adversary_optimiser.state_dict()
-                if self.adversary_optimiser
-                else None,
-                "curve": [tuple(point) for point in self.curve],
-            },
-            file,
-        )
-        return file.getvalue()
 
-    def restore(self, checkpoint: bytes) -> None:
-        state: dict[str, Any] = torch.load(
-            io.BytesIO(checkpoint), map_location="cpu", weights_only=True
-        )
-        self.vae.load_state_dict(state["vae"])
-        self.objective.load_state_dict(state["objective"])
-        self.vae_optimiser.load_state_dict(state["vae_optimiser"])
-        if self.adversary_optimiser:
-            self.adversary_optimiser.load_state_dict(state["adversary_optimiser"])
-        self.curve = [CurvePoint(*point) for point in state["curve"]]
-        self.done, self.seconds = state["done"], state["seconds"]
+def channels_last(network: AnyNetwork) -> AnyNetwork:
+    network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    return network
 
 
 def encode(vae: VAE, images: Tensor, generator: torch.Generator) -> Code:
@@ -179,13 +246,7 @@ def encode(vae: VAE, images: Tensor, generator: torch.Generator) -> Code:
     return Code(mean, logvar, sample, gaussian_kl(mean, logvar).mean(0))
 
 
-def bernoulli_loss(logits: Tensor, images: Tensor) -> Tensor:
-    """Negative log-likelihood in nats per image, averaged over the batch."""
-    total = functional.binary_cross_entropy_with_logits(logits, images, reduction="sum")
-    return total / len(images)
-
-
-def fit(module: TrainingModule, on_gpu: bool = False) -> None:
+def fit(module: Training, on_gpu: bool = False) -> None:
     """Run the remaining steps of the training."""
     logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
     with warnings.catch_warnings(), _deterministic():

@@ -21,11 +21,11 @@ def animated_traversal(store: Store, model_id: str, kl: Sequence[float]) -> byte
     """A GIF in which every latent moves from -2 to 2 and back, by decreasing KL, five in a row."""
     identity = store.read_json("models", model_id, "model.json")
     identity.pop("channels")
-    vae = load_model(Model.from_identity(identity), store)
+    network = load_model(Model.from_identity(identity), store)
     start = np.array(store.read("representations", ["mean"], [model_id])["mean"][0].as_py())
     values = np.linspace(-2, 2, FRAMES, dtype=np.float32)
     kl_array = np.array(kl, np.float32)
-    _, pictures = traversed(vae, start.astype(np.float32), kl_array, values, INFORMATIVE_KL)
+    _, pictures = traversed(network, start.astype(np.float32), kl_array, values, INFORMATIVE_KL)
     frames = pictures.swapaxes(0, 1)  # (frames, latents, channels, 64, 64)
     frames = np.concatenate([frames, frames[-2:0:-1]])
     blank = np.ones((len(frames), -frames.shape[1] % ACROSS, *frames.shape[2:]), np.float32)

@@ -19,7 +19,7 @@ from infra.files import no_room
 from infra.peak_memory import peak_megabytes, reset_peak
 from infra.store import Store
 from metrics import INFORMATIVE_KL
-from models.architecture import VAE
+from models.network import Network, Prior
 from models.representation import (
     decoded_samples,
     encode,
@@ -28,7 +28,7 @@ from models.representation import (
     unsupervised,
 )
 from models.traces import activations
-from models.training import CurvePoint, Diverged, TrainingModule, fit
+from models.training import CurvePoint, Diverged, Feed, Training
 from tasks.checkpoints import Checkpoints
 from tasks.data_sets import load, probe_images
 from tasks.log import BEGINS, model_log
@@ -82,17 +82,17 @@ class _Attempt:
         self.began = self.saved_at = time.perf_counter()
         self.saved_step = 0
         self.reported_at = -math.inf
-        self.training: TrainingModule | None = None
+        self.training: Training | None = None
 
     def run(self) -> None:
         data_set = load(self.choice)
         training = self.training = self._resumed(data_set)
-        self.log.add(f"{BEGINS}{training.done} of {self.model.recipe.steps}")
+        self.log.add(f"{BEGINS}{training.done} of {training.steps}")
         self._report_if_due(training)
-        fit(training, on_gpu=_has_gpu(self.study))
-        self._write(training.vae.eval(), training, data_set)
+        training.run(on_gpu=_has_gpu(self.study))
+        self._write(training.network.eval(), training, data_set)
 
-    def _write(self, vae: VAE, training: TrainingModule, data_set: DataSet) -> None:
+    def _write(self, network: Network, training: Training, data_set: DataSet) -> None:
         """Write a trained model's files and rows; its row in `models` last."""
         model, store = self.model, self.store
         images = probe_images(self.choice, self.study.probe)
@@ -129,7 +129,7 @@ class _Attempt:
             kl_per_latent=[kl.tolist()],
         )
 
-    def _training(self, data_set: DataSet) -> TrainingModule:
+    def _training(self, data_set: DataSet) -> Training:
         model, settings = self.model, self.study.training
 
         def batch(step: int) -> torch.Tensor:
@@ -138,7 +138,7 @@ class _Attempt:
             images = torch.from_numpy(data_set.images(factors, draws))
             return images.contiguous(memory_format=torch.channels_last)
 
-        training = TrainingModule(
+        training = Training(
             VAE(data_set.channels, model.latents, model.architecture, settings.fast),
             models.build_objective(model.method, model.strength, model.latents),
             model.recipe,
@@ -150,7 +150,7 @@ class _Attempt:
         training.initialise(_torch_stream(model.id, "init"))
         return training
 
-    def _resumed(self, data_set: DataSet) -> TrainingModule:
+    def _resumed(self, data_set: DataSet) -> Training:
         for checkpoint in self.checkpoints.whole():
             training = self._training(data_set)
             try:
@@ -166,25 +166,25 @@ class _Attempt:
             )
         return self._training(data_set)
 
-    def _after_chunk(self, training: TrainingModule) -> None:
+    def _after_chunk(self, training: Training) -> None:
         self._report_if_due(training)
         self._trace_if_due(training)  # first: a checkpoint has all snapshots up to its step
         self._checkpoint_if_due(training)
 
-    def _trace_if_due(self, training: TrainingModule) -> None:
+    def _trace_if_due(self, training: Training) -> None:
         traces = self.study.traces
         if traces and training.done in self.snapshots.steps:
             _, images = trace_samples(self.choice, traces)
             recorded = activations(training.vae, images, traces.layers)
             self.snapshots.save(training.done, recorded)
 
-    def _report_if_due(self, training: TrainingModule) -> None:
+    def _report_if_due(self, training: Training) -> None:
         now = time.perf_counter()
         if now - self.reported_at >= EVERY_SECONDS:
             self.reported_at = now
             write_steps(self.store, self.model.id, training.done)
 
-    def _checkpoint_if_due(self, training: TrainingModule) -> None:
+    def _checkpoint_if_due(self, training: Training) -> None:
         now, settings = time.perf_counter(), self.study.training
         steps = training.done - self.saved_step
         due = settings.checkpoint_steps is not None and steps >= settings.checkpoint_steps

@@ -18,7 +18,8 @@ from torch.utils.data import DataLoader, Dataset, RandomSampler
 from models import build_objective
 from models.architecture import VAE, initialise
 from models.fast import with_fast
-from models.training import bernoulli_loss, encode
+from models.network import bernoulli_loss
+from models.training import encode
 
 BATCH, LATENTS, COUNT, STRENGTH = 64, 10, 4096, 4.0
 ADAM: dict[str, Any] = {"lr": 1e-4, "betas": (0.9, 0.999), "eps": 1e-8}

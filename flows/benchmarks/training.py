@@ -70,7 +70,7 @@ def _ours(method: str, channels: int, precision: Any) -> None:
     from models import build_objective
     from models.architecture import VAE
     from models.recipe import CHUNK
-    from models.training import TrainingModule, fit
+    from models.training import Feed, Losses, TrainingModule, fit
 
     array = pictures(channels)
 
@@ -84,7 +84,7 @@ def _ours(method: str, channels: int, precision: Any) -> None:
 
         own, began = 0.0, time.perf_counter()
 
-        def optimise(self, step: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        def optimise(self, step: int) -> Losses:
             began = time.perf_counter()
             losses = super().optimise(step)
             self.own += time.perf_counter() - began
@@ -101,8 +101,7 @@ def _ours(method: str, channels: int, precision: Any) -> None:
         VAE(channels, LATENTS),
         build_objective(method, STRENGTH, LATENTS),
         recipe,
-        batch,
-        lambda step: torch.Generator().manual_seed(step),
+        Feed(batch, lambda step: torch.Generator().manual_seed(step)),
         lambda _: training.turn(),
         log_every=10**6,
     )
@@ -115,7 +114,7 @@ def _traced(method: str, channels: int) -> None:
     from models import build_objective
     from models.architecture import VAE
     from models.traces import activations
-    from models.training import TrainingModule
+    from models.training import Feed, TrainingModule
     from tasks.snapshots import Snapshots
 
     array = pictures(channels)
@@ -126,8 +125,7 @@ def _traced(method: str, channels: int) -> None:
         VAE(channels, LATENTS),
         build_objective(method, STRENGTH, LATENTS),
         Recipe(),
-        lambda step: images,
-        lambda step: torch.Generator().manual_seed(step),
+        Feed(lambda step: images, lambda step: torch.Generator().manual_seed(step)),
     )
     training.initialise(torch.Generator().manual_seed(0))
     study = parse_study(

@@ -9,7 +9,7 @@ from models import METHODS, build_objective
 from models.architecture import VAE
 from models.objective import Code, Objective, Penalty
 from models.recipe import Recipe
-from models.training import TrainingModule, fit
+from models.training import Feed, TrainingModule, fit
 
 
 class Seventh(Objective):
@@ -47,8 +47,7 @@ def training(objective: Objective, steps: int = 20, channels: int = 1) -> Traini
         VAE(channels, objective.latents),
         objective,
         Recipe(steps=steps, learning_rate=1e-3),
-        batch,
-        lambda step: seeded(step, 2),
+        Feed(batch, lambda step: seeded(step, 2)),
         log_every=1,
     )
     made.initialise(seeded(0, 3))
