@@ -3,6 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, Protocol, get_args
 
 import numpy as np
@@ -147,6 +148,11 @@ class HasSplits(HasTargets):
 
     @abstractmethod
     def splits(self) -> Splits: ...
+
+    @cached_property
+    def training_rows(self) -> Places:
+        """The numbers of the pictures that models are trained on, computed once."""
+        return self.splits().train
 
 
 @dataclass(frozen=True)

@@ -191,6 +191,8 @@ def test_a_loaded_data_set_has_its_splits(few):
     assert isinstance(data_set, HasSplits)
     for field, rows in vars(teapots.splits(data_set.real)).items():
         assert np.array_equal(getattr(data_set.splits(), field), rows)
+    assert np.array_equal(data_set.training_rows, data_set.splits().train)
+    assert data_set.training_rows is data_set.training_rows, "computed again at each step"
 
 
 @settings(deadline=None, max_examples=30)
