@@ -19,6 +19,7 @@ def _column(name: str, kind: pa.DataType, about: str) -> pa.Field:
 
 
 NEW = "null in most rows of older versions"
+NO_POSTERIOR = "null of a method without a posterior"
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,9 @@ KEYS = (
     _column("data", pa.string(), "data set"),
     _column("source", pa.string(), "official, redrawn, look-alike or user"),
     _column("method", pa.string(), "objective"),
-    _column("strength", pa.float64(), "the one hyperparameter that the method sweeps"),
+    _column(
+        "strength", pa.float64(), "the one hyperparameter that the method sweeps; 0 without one"
+    ),
     *(_column(name, axis.kind, axis.about) for name, axis in AXES.items()),
     _column("seed", pa.int32(), "seed of the model"),
     _column("protocol", pa.int32(), "raised when new numbers are not comparable with old ones"),
@@ -56,11 +59,21 @@ TABLES: dict[str, tuple[str, tuple[pa.Field, ...]]] = {
             _column("steps", pa.int32(), "optimiser steps done"),
             _column("seconds", pa.float64(), "seconds spent training, over all attempts"),
             _column("device", pa.string(), "cpu or the name of the GPU"),
-            _column("loss", pa.float64(), "last logged loss"),
-            _column("reconstruction", pa.float64(), "nats per image over the probe"),
-            _column("kl", pa.float64(), "nats per image over the probe, summed over latents"),
-            _column("elbo", pa.float64(), "minus reconstruction minus kl"),
-            _column("kl_per_latent", pa.list_(pa.float32()), "nats per image over the probe"),
+            _column("loss", pa.float64(), f"last logged loss; {NO_POSTERIOR}"),
+            _column(
+                "reconstruction", pa.float64(), f"nats per image over the probe; {NO_POSTERIOR}"
+            ),
+            _column(
+                "kl",
+                pa.float64(),
+                f"nats per image over the probe, summed over latents; {NO_POSTERIOR}",
+            ),
+            _column("elbo", pa.float64(), f"minus reconstruction minus kl; {NO_POSTERIOR}"),
+            _column(
+                "kl_per_latent",
+                pa.list_(pa.float32()),
+                "nats per image over the probe; empty of a method without a posterior",
+            ),
             _column("training_steps", pa.int32(), "optimiser steps asked for"),
             _column(
                 "versions",
@@ -84,8 +97,12 @@ TABLES: dict[str, tuple[str, tuple[pa.Field, ...]]] = {
         (
             _column("step", pa.int32(), "optimiser step"),
             _column("loss", pa.float32(), "what is minimised"),
-            _column("reconstruction", pa.float32(), "nats per image, on the step's batch"),
-            _column("kl", pa.float32(), "nats per image, on the step's batch"),
+            _column(
+                "reconstruction",
+                pa.float32(),
+                f"nats per image, on the step's batch; {NO_POSTERIOR}",
+            ),
+            _column("kl", pa.float32(), f"nats per image, on the step's batch; {NO_POSTERIOR}"),
             _column("regulariser", pa.float32(), "loss minus reconstruction"),
         ),
     ),
@@ -93,16 +110,39 @@ TABLES: dict[str, tuple[str, tuple[pa.Field, ...]]] = {
         "One row per model and probe row: the same ordered rows for all models of a data set.",
         (
             _column("row", pa.int32(), "position in the probe"),
-            _column("mean", pa.list_(pa.float32()), "posterior mean per latent"),
-            _column("logvar", pa.list_(pa.float32()), "posterior log-variance per latent"),
+            _column("mean", pa.list_(pa.float32()), "posterior mean, or the code, per latent"),
+            _column(
+                "logvar",
+                pa.list_(pa.float32()),
+                f"posterior log-variance per latent; {NO_POSTERIOR}",
+            ),
+            _column(
+                "factors",
+                pa.list_(pa.float32()),
+                "real values of the row's factors, where the data set has continuous ones; null "
+                "elsewhere and in rows of older versions",
+            ),
         ),
     ),
     "pictures": (
         "One row per model and picture, so that the report needs tables only.",
         (
-            _column("kind", pa.string(), "traversal, reconstruction, or samples of the prior"),
-            _column("order", pa.list_(pa.int32()), "the latent of each row, by falling KL"),
-            _column("kl", pa.list_(pa.float32()), "KL of each row's latent"),
+            _column(
+                "kind",
+                pa.string(),
+                "traversal, reconstruction, samples of the prior, or zero_shot: pictures that the "
+                "data set leaves out of the training, and below each its reconstruction",
+            ),
+            _column(
+                "order",
+                pa.list_(pa.int32()),
+                "the latent of each row, by falling KL; of a method without a posterior in order",
+            ),
+            _column(
+                "kl",
+                pa.list_(pa.float32()),
+                "KL of each row's latent; empty of a method without a posterior",
+            ),
             _column("png", pa.binary(), "the picture, in 16 levels of brightness per channel"),
         ),
     ),

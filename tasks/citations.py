@@ -121,6 +121,16 @@ PAPERS = {
         "ICML",
         "6127–6139",
     ),
+    "chen-2016": Paper(
+        "Chen, Xi and Duan, Yan and Houthooft, Rein and Schulman, John and Sutskever, Ilya and "
+        "Abbeel, Pieter",
+        2016,
+        "{InfoGAN}: interpretable representation learning by information maximizing generative "
+        "adversarial nets",
+        "https://arxiv.org/abs/1606.03657",
+        "NeurIPS",
+        "2172–2180",
+    ),
     "kim-2018": Paper(
         "Kim, Hyunjik and Mnih, Andriy",
         2018,

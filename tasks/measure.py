@@ -190,7 +190,8 @@ def _compare(
         for model in cell.models:
             codes = signals @ (np.eye(latents) + draws.normal(size=(latents, latents)))
             logvar = draws.normal(size=(rows, latents))
-            columns = {"row": range(rows), "mean": codes.tolist(), "logvar": logvar.tolist()}
+            lists = {"mean": codes.tolist(), "logvar": logvar.tolist()}
+            columns = {"row": range(rows), **lists, "factors": None}
             store.write_part("representations", model.id, {**model.keys, **columns})
             write_row(model, store, TRAINED, kl_per_latent=[[1.0] * latents])
         began = time.process_time()

@@ -103,7 +103,7 @@ class _Attempt:
         kl = quantities.kl_per_latent
         save_model(vae, model, data_set.channels, store)
         rows = np.arange(len(mean), dtype=np.int32)
-        codes = {"row": rows, "mean": _lists(mean), "logvar": _lists(logvar)}
+        codes = {"row": rows, "mean": _lists(mean), "logvar": _lists(logvar), "factors": None}
         store.write_part("representations", model.id, {**model.keys, **codes}, lasting=True)
         curve = dict(zip(CurvePoint._fields, zip(*training.curve, strict=True), strict=True))
         store.write_part("curves", model.id, {**model.keys, **curve}, lasting=True)

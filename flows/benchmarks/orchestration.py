@@ -53,7 +53,7 @@ def train_nothing(uri: str, study: Study, model: Model) -> str:
     )
     codes = pa.array([[0.0] * model.latents] * study.probe, pa.list_(pa.float32()))
     rows = np.arange(study.probe, dtype=np.int32)
-    columns = {**model.keys, "row": rows, "mean": codes, "logvar": codes}
+    columns = {**model.keys, "row": rows, "mean": codes, "logvar": codes, "factors": None}
     store.write_part("representations", model.id, columns)
     write_row(model, store, "trained", kl_per_latent=[[1.0] * model.latents])
     return "trained"

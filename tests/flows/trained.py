@@ -101,6 +101,7 @@ def train(store: Store, models: Iterable[Model], kl: Iterable[float] = (1.0, 0.5
     for model in models:
         means = codes_of(model).tolist()
         columns = {**model.keys, "row": np.arange(POINTS), "mean": means, "logvar": means}
+        columns["factors"] = None
         store.write_part("representations", model.id, columns)
         scores = {
             "metric": ["mig", "mig"],

@@ -68,7 +68,7 @@ def put(store: Store, model: Model, kl=KL, status="trained", codes=None) -> None
         store.write_part(
             "representations",
             model.id,
-            {**model.keys, "row": np.arange(POINTS), "mean": rows, "logvar": rows},
+            {**model.keys, "row": np.arange(POINTS), "mean": rows, "logvar": rows, "factors": None},
         )
     write_row(model, store, status, kl_per_latent=[list(kl) if status == "trained" else []])
 
