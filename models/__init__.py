@@ -1,13 +1,12 @@
 """The methods: adding one is a file, models/NAME.py, and one line here.
 
-The file of a VAE's method holds its objective as OBJECTIVE. That of another method holds its network
-as NETWORK and how it learns as TRAINING.
+The file of a VAE's method holds its objective as OBJECTIVE; that of another method its network as
+NETWORK, and how it learns as TRAINING.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -91,11 +90,10 @@ def build_training(
     """How a method's network learns at one strength."""
     from models.training import TrainingModule
 
-    kind = getattr(import_module(f"models.{method}"), "TRAINING", None)
-    if kind is None:
-        objective = build_objective(method, strength, network.latents)
-        kind = partial(TrainingModule, network, objective)
+    kind: Callable[..., Training] = TrainingModule
+    how: Any = strength
+    if own := getattr(import_module(f"models.{method}"), "TRAINING", None):
+        kind = own
     else:
-        kind = partial(kind, network, strength)
-    training: Training = kind(recipe, feed, after_chunk, log_every)
-    return training
+        how = build_objective(method, strength, network.latents)
+    return kind(network, how, recipe, feed, after_chunk, log_every)

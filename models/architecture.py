@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -97,8 +98,8 @@ class VAE(Network):
         super().__init__(channels, latents)
         self.architecture, self.fast = architecture, fast
         self.is_residual = architecture in RESNETS
-        self.encoder: nn.Module
-        self.decoder: nn.Module
+        self.encoder: Any
+        self.decoder: Any
         if self.is_residual:
             self.encoder = ResNetEncoder(channels, latents, architecture)
             self.decoder = ResNetDecoder(channels, latents, architecture)

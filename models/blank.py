@@ -22,6 +22,7 @@ from torch.nn import functional
 
 from models.architecture import SIDE, VAE
 from models.fast import Layers, with_fast
+from models.network import Network
 from models.representation import Floats, encode
 
 Places: TypeAlias = NDArray[np.intp]  # numbers of pictures
@@ -35,9 +36,12 @@ GROUPING_LAYER = 3  # pictures are encoded together if their windows in this lay
 
 
 @torch.inference_mode()
-def encode_all(vae: VAE, show: Show, count: int) -> Floats:
-    """Posterior means of the pictures from 0 to `count` - 1."""
+def encode_all(network: Network, show: Show, count: int) -> Floats:
+    """Codes of the pictures from 0 to `count` - 1. Only the study's networks have windows."""
     places = np.arange(count)
+    if not isinstance(network, VAE) or network.is_residual:
+        return encode_whole(network, show, places)
+    vae = network
     if count < FEWEST or not is_small(_boxes_of(show, places[:: count // FEWEST])).mean() > 0.5:
         return encode_whole(vae, show, places)
     boxes = _boxes_of(show, places)
@@ -77,9 +81,11 @@ def outputs_of(inputs: Boxes, layer: nn.Conv2d, side: int) -> Boxes:
     return outputs.clip(0, side)
 
 
-def encode_whole(vae: VAE, show: Show, places: Places) -> Floats:
-    """Posterior means of these pictures, computed without windows."""
-    return np.concatenate([encode(vae, show(batch))[0] for batch in _batches(places, WHOLE_BATCH)])
+def encode_whole(network: Network, show: Show, places: Places) -> Floats:
+    """Codes of these pictures, computed without windows."""
+    return np.concatenate(
+        [encode(network, show(batch))[0] for batch in _batches(places, WHOLE_BATCH)]
+    )
 
 
 def is_small(boxes: Boxes) -> NDArray[np.bool_]:

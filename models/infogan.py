@@ -133,12 +133,10 @@ def critic_loss(
     return loss, regulariser
 
 
-def generator_loss(
-    network: InfoGAN, count: int, strength: float, noise: torch.Generator
-) -> Tensor:
+def generator_loss(network: InfoGAN, count: int, strength: float, noise: torch.Generator) -> Tensor:
     codes = uniform_codes(network, count, noise)
     of_made = network.features(network.generator(codes))
-    criticised = network.critic(of_made)[:, 0]
+    criticised: Tensor = network.critic(of_made)[:, 0]
     return -criticised.mean() + strength * code_loss(codes, network.recogniser(of_made))
 
 
@@ -157,7 +155,8 @@ def gradient_penalty(network: InfoGAN, real: Tensor, made: Tensor, place: Tensor
     between = torch.lerp(real, made, place[:, None, None, None]).requires_grad_()
     criticised = network.criticise(between).sum()
     (gradient,) = torch.autograd.grad(criticised, between, create_graph=True)
-    return (gradient.flatten(1).norm(dim=1) - 1).square().mean()
+    steepness: Tensor = gradient.flatten(1).norm(dim=1)
+    return (steepness - 1).square().mean()
 
 
 NETWORK, TRAINING = InfoGAN, InfoGANTraining

@@ -26,7 +26,8 @@ class Network(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        return next(iter(self.state_dict().values())).device
+        device: torch.device = next(iter(self.state_dict().values())).device
+        return device
 
     def code(self, images: Tensor) -> tuple[Tensor, Tensor | None]:
         """The code of each picture, and its log-variance if the method has a posterior."""

@@ -24,7 +24,7 @@ TRAVERSED = 9  # pictures of each latent
 
 @torch.inference_mode()
 def encode(network: Network, images: Floats) -> tuple[Floats, Floats | None]:
-    """The code of each image: the posterior's mean, and its log-variance if there is a posterior."""
+    """The code of each image: its posterior's mean, and that one's log-variance if it has any."""
     device = network.device
     parts = [
         network.code(torch.from_numpy(images[i : i + BATCH]).to(device))

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -39,7 +38,9 @@ class Block(nn.Module):
     follows the second one.
     """
 
-    def __init__(self, inputs: int, outputs: int, larger: bool, norm: Norm = nn.BatchNorm2d) -> None:
+    def __init__(
+        self, inputs: int, outputs: int, larger: bool, norm: Norm = nn.BatchNorm2d
+    ) -> None:
         super().__init__()
         between = outputs if larger else inputs
         self.larger = larger
@@ -54,14 +55,16 @@ class Block(nn.Module):
             hidden, values = doubled(hidden), doubled(values)
         hidden = functional.relu(self.norms[1](self.first(hidden)))
         hidden = self.second(hidden)
-        if self.larger:
-            return self.shortcut(values) + hidden
-        return self.shortcut(halved(values)) + halved(hidden)
+        if not self.larger:
+            hidden, values = halved(hidden), halved(values)
+        result: Tensor = self.shortcut(values) + hidden
+        return result
 
 
 def doubled(values: Tensor) -> Tensor:
     """Each pixel four times: nearest-neighbour upsampling."""
-    return functional.interpolate(values, scale_factor=2)
+    larger: Tensor = functional.interpolate(values, scale_factor=2)
+    return larger
 
 
 def halved(values: Tensor) -> Tensor:

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 import data
 from data.base.cache import folder
-from data.base.protocol import DataSet, Description
+from data.base.protocol import (
+    DataSet,
+    Description,
+    Finite,
+    HasSplits,
+    HasTargets,
+    Images,
+    Places,
+    Targets,
+)
 from tasks.streams import stream
 from tasks.study.data_choice import DataChoice
 from tasks.study.sources import own_table, with_source
+
+MOST_PICTURES, FEWER_PICTURES = 200_000, 20_480  # that a method which is fitted at once reads
+BLOCK = 2048
 
 
 def describe(choice: DataChoice) -> Description:
@@ -34,9 +47,48 @@ def load(choice: DataChoice) -> DataSet:
 load_own = lru_cache(maxsize=4)(own_table)
 
 
+def drawn_pictures(data_set: DataSet, count: int, draws: np.random.Generator) -> Images:
+    """Random pictures of those that models are trained on."""
+    if isinstance(data_set, HasSplits):
+        return data_set.show(_drawn_rows(data_set, count, draws))
+    return data_set.images(data_set.sample(count, draws), draws)
+
+
+def all_pictures(data_set: DataSet, model_id: str) -> Iterator[Images]:
+    """All pictures that models are trained on, in blocks; of a data set with very many, or whose
+    pictures are new each time, as many random ones as that, the same at each call."""
+    if isinstance(data_set, Finite) and data_set.pictures and data_set.pictures <= MOST_PICTURES:
+        rows = np.arange(data_set.pictures)
+        if isinstance(data_set, HasSplits):
+            rows = data_set.training_rows
+        for first in range(0, len(rows), BLOCK):
+            yield data_set.show(rows[first : first + BLOCK])
+        return
+    for block in range(FEWER_PICTURES // BLOCK):
+        yield drawn_pictures(data_set, BLOCK, stream(model_id, "all pictures", block))
+
+
+@dataclass(frozen=True)
+class Probe:
+    """The ordered pictures on which all models of a data set are compared, and their factors as
+    real numbers, where some are continuous."""
+
+    images: Images
+    targets: Targets | None
+
+
 @lru_cache(maxsize=1)
-def probe_images(choice: DataChoice, count: int) -> NDArray[np.float32]:
-    """The ordered images on which all models of a data set are compared."""
+def probe_of(choice: DataChoice, count: int) -> Probe:
     data_set = load(choice)
     draws = stream("probe", choice.name)
-    return data_set.images(data_set.sample(count, draws), draws)
+    if isinstance(data_set, HasTargets) and data_set.continuous:
+        if isinstance(data_set, HasSplits):
+            places = _drawn_rows(data_set, count, draws)
+        else:
+            places = data_set.places(data_set.sample(count, draws), draws)
+        return Probe(data_set.show(places), data_set.targets(places))
+    return Probe(drawn_pictures(data_set, count, draws), None)
+
+
+def _drawn_rows(data_set: HasSplits, count: int, draws: np.random.Generator) -> Places:
+    return draws.choice(data_set.training_rows, size=count)

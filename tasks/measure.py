@@ -29,7 +29,7 @@ from metrics.udr.moments import own_pairs
 from models.architecture import VAE
 from models.recipe import Recipe
 from models.representation import encode
-from models.training import TrainingModule
+from models.training import Feed, TrainingModule
 from tasks.checkpoints import DIGEST
 from tasks.compare import compare_tile
 from tasks.model_row import write_row
@@ -74,8 +74,7 @@ def _step(method: str, channels: int, architecture: str, latents: int) -> dict[s
         VAE(channels, latents, architecture),
         models.build_objective(method, 1.0, latents),
         Recipe(steps=STEPS),
-        batch=lambda step: images,
-        noise=lambda step: generator,
+        Feed(lambda step: images, lambda step: generator),
     )
     training.initialise(generator)
     steps = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -22,8 +22,8 @@ from metrics.base.inputs import INTERVENED, Groups, Inputs, Pairs, Score
 from metrics.base.label_noise import Noise
 from metrics.base.predictors import SEEDS
 from metrics.evaluate import evaluate, needs, reads_factors
-from models.architecture import VAE
 from models.blank import encode_all
+from models.network import Network
 from models.representation import encode, reconstruction_losses
 from tasks.data_sets import load
 from tasks.label_noise import perturbed, with_noisy_tables, without_groups
@@ -163,14 +163,14 @@ def _under_noise(
     return evaluated
 
 
-def prepare_inputs(vae: VAE, data_set: DataSet, model: Model, settings: Metrics) -> Inputs:
+def prepare_inputs(network: Network, data_set: DataSet, model: Model, settings: Metrics) -> Inputs:
     """What the metrics read of a model, drawn once."""
-    codes_of = _codes_of(vae, data_set, settings)
+    codes_of = _codes_of(network, data_set, settings)
     return draw_inputs(codes_of, data_set, settings, streams_of(model))
 
 
-def _codes_of(vae: VAE, data_set: DataSet, settings: Metrics) -> CodesOf:
-    return CodesOf(vae, data_set, images_per_model(settings, data_set.factor_sizes))
+def _codes_of(network: Network, data_set: DataSet, settings: Metrics) -> CodesOf:
+    return CodesOf(network, data_set, images_per_model(settings, data_set.factor_sizes))
 
 
 def draw_inputs(
@@ -296,12 +296,12 @@ class CodesOf:
     Targets are the points' factors as real numbers, where some are continuous.
     """
 
-    def __init__(self, vae: VAE, data_set: DataSet, wanted: int) -> None:
-        self.vae, self.data_set = vae, data_set
+    def __init__(self, network: Network, data_set: DataSet, wanted: int) -> None:
+        self.network, self.data_set = network, data_set
         self.known: Codes | None = None
         count = data_set.pictures
         if count and count <= wanted and isinstance(data_set, Finite):
-            self.known = encode_all(vae, data_set.show, count)
+            self.known = encode_all(network, data_set.show, count)
 
     def __call__(self, factors: NDArray[np.int64], draws: np.random.Generator) -> Codes:
         codes, _ = self.with_targets(factors.reshape(-1, factors.shape[-1]), draws)
@@ -312,23 +312,25 @@ class CodesOf:
     ) -> tuple[Codes, Targets | None]:
         """Codes and targets of points (points, factors)."""
         points, show = self._pictures(factors, draws)
-        codes = _encoded(self.vae, show, points) if self.known is None else self.known[points]
+        codes = _encoded(self.network, show, points) if self.known is None else self.known[points]
         return codes, self._targets(points)
 
     def posteriors(
         self, factors: NDArray[np.int64], draws: np.random.Generator, noise: np.random.Generator
-    ) -> tuple[Codes, Targets | None, Codes, NDArray[np.float64]]:
-        """The same codes and targets, log-variances, and each picture's loss from one sample.
+    ) -> tuple[Codes, Targets | None, Codes | None, NDArray[np.float64] | None]:
+        """The same codes and targets, log-variances, and each picture's loss from one sample; the
+        last two are none without a posterior.
 
         Pictures are encoded again where codes are known, as their loss needs the picture anyway.
         """
         points, show = self._pictures(factors, draws)
         parts = []
         for images in _batches(show, points):
-            mean, logvar = encode(self.vae, images)
-            drawn = sample(mean, logvar, noise).astype(np.float32)
-            parts.append((mean, logvar, reconstruction_losses(self.vae, images, drawn)))
-        codes, logvars, losses = (np.concatenate(part) for part in zip(*parts, strict=True))
+            mean, logvar = encode(self.network, images)
+            drawn = mean if logvar is None else sample(mean, logvar, noise).astype(np.float32)
+            parts.append((mean, logvar, reconstruction_losses(self.network, images, drawn)))
+        codes = np.concatenate([mean for mean, _, _ in parts])
+        logvars, losses = (_joined(part) for part in list(zip(*parts, strict=True))[1:])
         codes = codes if self.known is None else self.known[points]
         return codes, self._targets(points), logvars, losses
 
@@ -348,8 +350,13 @@ class CodesOf:
         return factors, lambda part: self.data_set.images(part, draws)
 
 
-def _encoded(vae: VAE, show: Show, points: NDArray[Any]) -> Codes:
-    return np.concatenate([encode(vae, images)[0] for images in _batches(show, points)])
+def _joined(parts: Iterable[NDArray[Any] | None]) -> NDArray[Any] | None:
+    known = [part for part in parts if part is not None]
+    return np.concatenate(known) if known else None
+
+
+def _encoded(network: Network, show: Show, points: NDArray[Any]) -> Codes:
+    return np.concatenate([encode(network, images)[0] for images in _batches(show, points)])
 
 
 def _batches(show: Show, points: NDArray[Any]) -> Iterator[NDArray[np.float32]]:

@@ -6,7 +6,7 @@ import math
 import time
 import traceback
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -14,11 +14,12 @@ import torch
 from numpy.typing import NDArray
 
 import models
-from data.base.protocol import DataSet
+from data.base.protocol import DataSet, HasSplits
 from infra.files import no_room
 from infra.peak_memory import peak_megabytes, reset_peak
 from infra.store import Store
 from metrics import INFORMATIVE_KL
+from models.architecture import VAE
 from models.network import Network, Prior
 from models.representation import (
     decoded_samples,
@@ -30,7 +31,7 @@ from models.representation import (
 from models.traces import activations
 from models.training import CurvePoint, Diverged, Feed, Training
 from tasks.checkpoints import Checkpoints
-from tasks.data_sets import load, probe_images
+from tasks.data_sets import all_pictures, drawn_pictures, load, probe_of
 from tasks.log import BEGINS, model_log
 from tasks.model_row import status_of, versions, write_row
 from tasks.snapshots import Snapshots, trace_samples
@@ -41,6 +42,7 @@ from tasks.study.spec import Study
 from tasks.study.under_way import EVERY_SECONDS, forget_steps, write_steps
 from tasks.weights import save_model
 
+Floats: TypeAlias = NDArray[np.float32]
 RECONSTRUCTED = 8  # images in the picture of reconstructions
 SAMPLED = (4, 8)  # rows and columns of the picture of samples from the prior
 
@@ -95,55 +97,98 @@ class _Attempt:
     def _write(self, network: Network, training: Training, data_set: DataSet) -> None:
         """Write a trained model's files and rows; its row in `models` last."""
         model, store = self.model, self.store
-        images = probe_images(self.choice, self.study.probe)
-        mean, logvar = encode(vae, images)
-        quantities = unsupervised(vae, images, mean, logvar, _torch_stream(model.id, "probe"))
-        if not math.isfinite(quantities.elbo):
-            raise Diverged(f"elbo was {quantities.elbo} over the probe")
-        kl = quantities.kl_per_latent
-        save_model(vae, model, data_set.channels, store)
+        probe = probe_of(self.choice, self.study.probe)
+        images = probe.images
+        mean, logvar = encode(network, images)
+        numbers = self._quantities(network, images, mean, logvar)
+        save_model(network, model, data_set.channels, store)
         rows = np.arange(len(mean), dtype=np.int32)
-        codes = {"row": rows, "mean": _lists(mean), "logvar": _lists(logvar), "factors": None}
-        store.write_part("representations", model.id, {**model.keys, **codes}, lasting=True)
-        curve = dict(zip(CurvePoint._fields, zip(*training.curve, strict=True), strict=True))
-        store.write_part("curves", model.id, {**model.keys, **curve}, lasting=True)
-        order, strip = traversal(vae, mean[0], kl, INFORMATIVE_KL)
-        rebuilt = reconstructions(vae, images[:RECONSTRUCTED], mean[:RECONSTRUCTED])
-        pictures = {
-            "kind": ["traversal", "reconstruction", "samples"],
-            "order": [order, [], []],
-            "kl": [kl[order].tolist(), [], []],
-            "png": [strip, rebuilt, decoded_samples(vae, prior_samples(model.latents))],
+        codes = {
+            "row": rows,
+            "mean": _lists(mean),
+            "logvar": None if logvar is None else _lists(logvar),
+            "factors": None if probe.targets is None else _lists(probe.targets.astype(np.float32)),
         }
+        store.write_part("representations", model.id, {**model.keys, **codes}, lasting=True)
+        points = [tuple(point) for point in training.curve]
+        curve = dict(zip(CurvePoint._fields, zip(*points, strict=True), strict=bool(points)))
+        if curve:
+            store.write_part("curves", model.id, {**model.keys, **curve}, lasting=True)
+        pictures = self._pictures(network, images, mean, numbers.get("kl_per_latent"), data_set)
         store.write_part("pictures", model.id, {**model.keys, **pictures}, lasting=True)
         if self.study.traces:
             factors, _ = trace_samples(self.choice, self.study.traces)
             self.snapshots.put_together(data_set, factors)
-        self._finish(
-            TRAINED,
-            "",
-            loss=training.curve[-1].loss,
-            reconstruction=quantities.reconstruction,
-            kl=quantities.kl,
-            elbo=quantities.elbo,
-            kl_per_latent=[kl.tolist()],
-        )
+        if points:
+            numbers["loss"] = training.curve[-1].loss
+        self._finish(TRAINED, "", training_steps=training.steps, **numbers)
+
+    def _quantities(
+        self, network: Network, images: Floats, mean: Floats, logvar: Floats | None
+    ) -> dict[str, Any]:
+        """The model's numbers over the probe; none without a posterior."""
+        if logvar is None:
+            if not np.isfinite(mean).all():
+                raise Diverged("codes of the probe were not finite")
+            return {}
+        draws = _torch_stream(self.model.id, "probe")
+        quantities = unsupervised(network, images, mean, logvar, draws)
+        if not math.isfinite(quantities.elbo):
+            raise Diverged(f"elbo was {quantities.elbo} over the probe")
+        return {
+            "reconstruction": quantities.reconstruction,
+            "kl": quantities.kl,
+            "elbo": quantities.elbo,
+            "kl_per_latent": [quantities.kl_per_latent.tolist()],
+        }
+
+    def _pictures(
+        self,
+        network: Network,
+        images: Floats,
+        mean: Floats,
+        kl_per_latent: list[list[float]] | None,
+        data_set: DataSet,
+    ) -> dict[str, list[Any]]:
+        """Rows of `pictures`."""
+        kl = np.array(kl_per_latent[0], np.float32) if kl_per_latent else None
+        order, strip = traversal(network, mean[0], kl, INFORMATIVE_KL)
+        samples = prior_samples(self.model.latents, network.prior)
+        rows: list[tuple[str, list[int], list[float], bytes]] = [
+            ("traversal", order, [] if kl is None else kl[order].tolist(), strip),
+            ("reconstruction", [], [], _rebuilt(network, images[:RECONSTRUCTED])),
+            ("samples", [], [], decoded_samples(network, samples)),
+        ]
+        if isinstance(data_set, HasSplits) and len(data_set.splits().zero_shot):
+            unseen = data_set.show(data_set.splits().zero_shot[:RECONSTRUCTED])
+            rows.append(("zero_shot", [], [], _rebuilt(network, unseen)))
+        columns = zip(*rows, strict=True)
+        return dict(zip(("kind", "order", "kl", "png"), map(list, columns), strict=True))
 
     def _training(self, data_set: DataSet) -> Training:
         model, settings = self.model, self.study.training
 
-        def batch(step: int) -> torch.Tensor:
-            draws = stream(model.id, "batches", step)
-            factors = data_set.sample(model.recipe.batch_size, draws)
-            images = torch.from_numpy(data_set.images(factors, draws))
+        def batch(number: int) -> torch.Tensor:
+            draws = stream(model.id, "batches", number)
+            images = torch.from_numpy(drawn_pictures(data_set, model.recipe.batch_size, draws))
             return images.contiguous(memory_format=torch.channels_last)
 
-        training = Training(
-            VAE(data_set.channels, model.latents, model.architecture, settings.fast),
-            models.build_objective(model.method, model.strength, model.latents),
+        training = models.build_training(
+            model.method,
+            model.strength,
+            models.build_network(
+                model.method,
+                data_set.channels,
+                model.latents,
+                model.architecture,
+                settings.fast,
+            ),
             model.recipe,
-            batch,
-            lambda step: _torch_stream(model.id, "noise", step),
+            Feed(
+                batch,
+                noise=lambda step: _torch_stream(model.id, "noise", step),
+                pictures=lambda: map(torch.from_numpy, all_pictures(data_set, model.id)),
+            ),
             self._after_chunk,
             settings.log_every,
         )
@@ -175,7 +220,8 @@ class _Attempt:
         traces = self.study.traces
         if traces and training.done in self.snapshots.steps:
             _, images = trace_samples(self.choice, traces)
-            recorded = activations(training.vae, images, traces.layers)
+            assert isinstance(training.network, VAE), "Study refuses traces of others"
+            recorded = activations(training.network, images, traces.layers)
             self.snapshots.save(training.done, recorded)
 
     def _report_if_due(self, training: Training) -> None:
@@ -222,11 +268,18 @@ def _clear(store: Store, study: Study, model: Model, status: str) -> None:
         store.remove_temporary("models", model.id)
 
 
-def prior_samples(latents: int) -> NDArray[np.float32]:
+def prior_samples(latents: int, prior: Prior = "normal") -> Floats:
     """Samples of the prior (rows, columns, latents): the same for all models with as many latents,
     so that their pictures can be compared."""
     draws = stream("samples of the prior", latents)
-    return draws.standard_normal((*SAMPLED, latents), dtype=np.float32)
+    shape = (*SAMPLED, latents)
+    if prior == "uniform":
+        return 2 * draws.random(shape, dtype=np.float32) - 1
+    return draws.standard_normal(shape, dtype=np.float32)
+
+
+def _rebuilt(network: Network, images: Floats) -> bytes:
+    return reconstructions(network, images, encode(network, images)[0])
 
 
 def _torch_stream(*names: object) -> torch.Generator:

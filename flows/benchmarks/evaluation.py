@@ -33,6 +33,7 @@ from infra.store import Store
 from metrics.base.inputs import Inputs
 from metrics.evaluate import evaluate
 from models.architecture import VAE
+from models.network import Network
 from models.recipe import Recipe
 from tasks.data_sets import load
 from tasks.score import prepare_inputs
@@ -105,24 +106,28 @@ def measure(size: int | None = None) -> list[Row]:
     ]
 
 
-def our_stages(vae: VAE, data_set: DataSet, settings: Metrics) -> Iterator[tuple[float, float]]:
+def our_stages(
+    network: Network, data_set: DataSet, settings: Metrics
+) -> Iterator[tuple[float, float]]:
     """Core-seconds of encoding and of computing: first of all pictures, then of each metric."""
     few = settings.model_copy(update={"points": 20, "test_points": 10, "group_size": 2})
-    inputs = prepare_inputs(vae, Uncounted(data_set), MODEL, few)
+    inputs = prepare_inputs(network, Uncounted(data_set), MODEL, few)
     for name in NAMES:  # imports and compiles, once per process
         _compute(name, inputs)
     yield 0.0, 0.0
     began = time.process_time()
-    inputs = prepare_inputs(vae, data_set, MODEL, settings)
+    inputs = prepare_inputs(network, data_set, MODEL, settings)
     yield time.process_time() - began, 0.0
     for name in NAMES:
         yield 0.0, _compute(name, inputs)
 
 
-def plain_stages(vae: VAE, data_set: DataSet, settings: Metrics) -> Iterator[tuple[float, float]]:
+def plain_stages(
+    network: Network, data_set: DataSet, settings: Metrics
+) -> Iterator[tuple[float, float]]:
     """The same of each metric alone, with scikit-learn."""
     plain = VAE(1, MODEL.latents, fast=False).eval()
-    plain.load_state_dict(vae.state_dict())
+    plain.load_state_dict(network.state_dict())
     vars(tasks.score)["encode"] = _plain_encode
     yield 0.0, 0.0
     for name in NAMES:

@@ -10,8 +10,8 @@ from torch.nn import functional
 from models import fast
 from models.architecture import VAE, initialise
 from models.factor_vae import FactorVAE
-from models.objective import Code
 from models.network import bernoulli_loss
+from models.objective import Code
 
 # Rounding of float32 in sums of up to 10^5 terms; torch's own layers are as far from the truth.
 NEAR = 1e-5  # of the largest value, and of 1, which is the size of what is summed

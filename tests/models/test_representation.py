@@ -8,7 +8,6 @@ from PIL import Image
 
 from models.architecture import VAE, initialise
 from models.representation import (
-    TRAVERSAL,
     Unsupervised,
     decoded_samples,
     encode,
@@ -17,6 +16,8 @@ from models.representation import (
     traversal,
     unsupervised,
 )
+
+TRAVERSAL = np.linspace(-2, 2, 9, dtype=np.float32)
 
 
 @pytest.fixture(autouse=True)
