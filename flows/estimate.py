@@ -126,13 +126,14 @@ def estimate(
         costs.append(
             data_set_cost(study, of_data, data_set, measured, pairs, left, _pace_of(pace), dynamics)
         )
-    measured_network = " ".join(map(str, network(study).values()))
+    latents = network(study)["latents"]
     seconds_per_step = {
-        f"{method} {data_set.channels} {measured_network}": measured[
-            step_key(study, method, data_set)
+        f"{method} {data_set.channels} {architecture} {latents}": measured[
+            step_key(study, method, data_set, architecture)
         ]["step"]
         for method in sorted(study.methods)
         for data_set in data_sets.values()
+        for architecture in study.values_of("architecture")
     }
     oldest = min(measured[key]["when"] for key in wanted)
     training = max((cost.checkpoints for cost in costs), default=0.0)

@@ -33,7 +33,9 @@ class Axis:
 
 
 AXES = {
-    "architecture": Axis("architecture", pa.string(), f"paper or library; {NEW}"),
+    "architecture": Axis(
+        "architecture", pa.string(), f"paper, library, resnet or resnet_small; {NEW}"
+    ),
     "latents": Axis("latent", pa.int32(), f"number of latents; {NEW}"),
 }
 
@@ -59,7 +61,11 @@ TABLES: dict[str, tuple[str, tuple[pa.Field, ...]]] = {
             _column("steps", pa.int32(), "optimiser steps done"),
             _column("seconds", pa.float64(), "seconds spent training, over all attempts"),
             _column("device", pa.string(), "cpu or the name of the GPU"),
-            _column("loss", pa.float64(), f"last logged loss; {NO_POSTERIOR}"),
+            _column(
+                "loss",
+                pa.float64(),
+                "last logged loss, of InfoGAN the critic's; null of a method without steps",
+            ),
             _column(
                 "reconstruction", pa.float64(), f"nats per image over the probe; {NO_POSTERIOR}"
             ),
@@ -96,14 +102,18 @@ TABLES: dict[str, tuple[str, tuple[pa.Field, ...]]] = {
         "One row per model and logged step.",
         (
             _column("step", pa.int32(), "optimiser step"),
-            _column("loss", pa.float32(), "what is minimised"),
+            _column("loss", pa.float32(), "what is minimised; of InfoGAN the critic's loss"),
             _column(
                 "reconstruction",
                 pa.float32(),
                 f"nats per image, on the step's batch; {NO_POSTERIOR}",
             ),
             _column("kl", pa.float32(), f"nats per image, on the step's batch; {NO_POSTERIOR}"),
-            _column("regulariser", pa.float32(), "loss minus reconstruction"),
+            _column(
+                "regulariser",
+                pa.float32(),
+                "loss minus reconstruction; of InfoGAN the part of mutual information",
+            ),
         ),
     ),
     "representations": (

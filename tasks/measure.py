@@ -26,10 +26,9 @@ from data.base.cache import ENVIRONMENT
 from infra.store import Store
 from metrics.dynamics import Walks, joint_embedding, mmd
 from metrics.udr.moments import own_pairs
-from models.architecture import VAE
 from models.recipe import Recipe
 from models.representation import encode
-from models.training import Feed, TrainingModule
+from models.training import Feed, Training
 from tasks.checkpoints import DIGEST
 from tasks.compare import compare_tile
 from tasks.model_row import write_row
@@ -45,6 +44,9 @@ from tasks.train import train_model
 from tasks.weights import WEIGHTS
 
 BATCH, STEPS, WARM_UP = 64, 8, 3
+FEW_PICTURES, FEW_STEPS = 8, 2  # of networks that are many times slower
+ENCODED = 1024
+DIRECTIONS = 40  # of the variance of made-up pictures
 PICTURES = 200
 PROBES = 100, 1000  # rows
 STEPS_FOR_PICTURES = 20
@@ -67,28 +69,46 @@ def measure(key: str) -> dict[str, Any]:
 
 def _step(method: str, channels: int, architecture: str, latents: int) -> dict[str, float]:
     """Seconds per optimiser step and per encoded image; the bytes of a checkpoint."""
+    is_slow = architecture in models.RESNETS
+    count, most = (FEW_PICTURES, FEW_STEPS) if is_slow else (BATCH, STEPS)
     generator = torch.Generator().manual_seed(0)
-    images = torch.rand(BATCH, channels, 64, 64, generator=generator)
+    images = _varied_images(count, channels, generator)
     images = images.contiguous(memory_format=torch.channels_last)
-    training = TrainingModule(
-        VAE(channels, latents, architecture),
-        models.build_objective(method, 1.0, latents),
-        Recipe(steps=STEPS),
-        Feed(lambda step: images, lambda step: generator),
-    )
+    network = models.build_network(method, channels, latents, architecture)
+    feed = Feed(lambda step: images, lambda step: generator, lambda: iter([images]))
+    training = models.build_training(method, 1.0, network, Recipe(steps=STEPS), feed)
     training.initialise(generator)
+    measured = {"checkpoint": DIGEST + len(training.checkpoint()), "step": 0.0}
+    if models.METHODS[method].has_steps:
+        measured["step"] = _median_step(training, most) * BATCH / count
+    else:
+        began = time.process_time()
+        training.run()
+        measured |= {"fit": (time.process_time() - began) / count, "checkpoint": 0}
+    many = images.repeat(-(-ENCODED // count), 1, 1, 1).numpy()
+    encode(network, many)
+    began = time.process_time()
+    encode(network, many)
+    return {**measured, "image": (time.process_time() - began) / len(many)}
+
+
+def _median_step(training: Training, count: int) -> float:
+    """Seconds of an optimiser step, after some that warm up."""
     steps = []
-    for step in range(WARM_UP + STEPS):
+    for step in range(WARM_UP + count):
         began = time.process_time()
         training.optimise(step)
         steps.append(time.process_time() - began)
-    many = images.repeat(16, 1, 1, 1).numpy()
-    encode(training.vae, many)
-    began = time.process_time()
-    encode(training.vae, many)
-    image = (time.process_time() - began) / len(many)
-    size = DIGEST + len(training.checkpoint())
-    return {"step": statistics.median(steps[WARM_UP:]), "image": image, "checkpoint": size}
+    return statistics.median(steps[WARM_UP:])
+
+
+def _varied_images(count: int, channels: int, generator: torch.Generator) -> torch.Tensor:
+    """Random pictures. A few directions have most of their variance, as it is with real pictures,
+    so that principal components take about as many turns."""
+    directions = torch.rand(DIRECTIONS, channels, 64, 64, generator=generator) - 0.5
+    sizes = 1 / torch.arange(1, DIRECTIONS + 1)
+    weights = torch.randn(count, DIRECTIONS, generator=generator) * sizes
+    return (0.5 + 0.2 * torch.tensordot(weights, directions, dims=1)).clamp(0, 1)
 
 
 def _model(

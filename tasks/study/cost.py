@@ -28,6 +28,7 @@ from tasks.study.survey import CellState
 from tasks.study.traces import traces_bytes
 
 CHECKPOINTS = 2  # of a model in training: the newest and the one before it
+MOST_FIT = 200_000  # pictures of which a method that is fitted at once learns
 BATCH_MEASURED = 64  # other batch sizes are taken in proportion
 PASSES = 12  # over a group's random walks: traces decide how many, 3 to 40
 CURVE_ROW = sum(c.type.bit_width // 8 for c in TABLES["curves"][1])  # bytes of a logged step
@@ -97,13 +98,20 @@ def data_set_cost(
     """Of the cells of one data set, which compare so many ordered pairs of models, and the training
     dynamics of groups of so many."""
     of_model, of_pairs = measured[model_key(study, data_set)], measured[pairs_key(study)]
-    steps = {method: measured[step_key(study, method, data_set)] for method in study.methods}
+    steps = {
+        (method, architecture): measured[step_key(study, method, data_set, architecture)]
+        for method in study.methods
+        for architecture in study.values_of("architecture")
+    }
     jobs = []
     for state in states:
-        step = steps[state.cell.models[0].method]
+        first = state.cell.models[0]
+        step = steps[first.method, first.architecture]
         scoring = _scoring(study, data_set, of_model, step["image"])
         for model in state.unfinished:
-            jobs.append(Job(_training(study, of_model, step["step"], pace(model)), scoring))
+            training = _training(study, of_model, step["step"], pace(model))
+            training += step.get("fit", 0.0) * min(data_set.pictures or MOST_FIT, MOST_FIT)
+            jobs.append(Job(training, scoring))
         jobs += [Job(0.0, scoring)] * len(state.unscored)
     models = sum(len(state.cell.models) for state in states)
     compared = models * study.probe if pairs_left else 0

@@ -21,8 +21,9 @@ NOT_OF_WALKS = ("snapshots", "layers", "points", "draws", "level")  # settings o
 Measured = dict[str, dict[str, float]]  # by key
 
 
-def step_key(study: Study, method: str, data_set: Description) -> str:
-    return _key(STEP, method=method, channels=data_set.channels, **network(study))
+def step_key(study: Study, method: str, data_set: Description, architecture: str) -> str:
+    facts = {**network(study), "architecture": architecture}
+    return _key(STEP, method=method, channels=data_set.channels, **facts)
 
 
 def model_key(study: Study, data_set: Description) -> str:
@@ -69,9 +70,10 @@ def few_points(metrics: Metrics) -> Metrics:
 def keys(study: Study, data_sets: dict[str, Description]) -> list[str]:
     """All that is measured for a study."""
     steps = {
-        step_key(study, method, data_set)
+        step_key(study, method, data_set, architecture)
         for method in study.methods
         for data_set in data_sets.values()
+        for architecture in study.values_of("architecture")
     }
     models = {model_key(study, data_set) for data_set in data_sets.values()}
     traced = {
@@ -83,7 +85,8 @@ def keys(study: Study, data_sets: dict[str, Description]) -> list[str]:
 
 
 def network(study: Study) -> dict[str, Any]:
-    """What is measured where the study sweeps: the most latents, and the first architecture."""
+    """What is measured where the study sweeps: the most latents, and the first architecture (of
+    steps all)."""
     return {
         "architecture": study.values_of("architecture")[0],
         "latents": max(study.values_of("latents")),

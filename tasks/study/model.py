@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from infra.tables import AXES, PROTOCOL
+from models import METHODS
 from models.recipe import Recipe
 from tasks.study.axes import sweep_name, sweep_of
 
@@ -52,7 +53,9 @@ class Model:
     def identity(self) -> dict[str, Any]:
         """What the id is made from. A later field is left out where it is empty: ids stay."""
         facts = {name: getattr(self, name) for name in NETWORK_FIELDS}
-        facts |= {**self.recipe.model_dump(), "protocol": self.protocol}
+        if self.method not in METHODS or METHODS[self.method].has_steps:
+            facts |= self.recipe.model_dump()
+        facts["protocol"] = self.protocol
         return {**facts, "content": self.content} if self.content else facts
 
     @classmethod

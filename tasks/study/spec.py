@@ -16,7 +16,6 @@ from pydantic import (
 
 import data
 import metrics
-import models
 from data.base.protocol import Source
 from infra.errors import WrongInput, one_of
 from infra.tables import AXES
@@ -29,6 +28,7 @@ from tasks.study.axes import sweep_name
 from tasks.study.data_choice import DataChoice, check_choices, with_name
 from tasks.study.dynamics_settings import settings_from
 from tasks.study.label_noise import Regimes, check_factors, checked_regimes
+from tasks.study.methods import check_combinations, checked_methods
 from tasks.study.model import Cell, Model
 from tasks.study.settings import Settings, distinct, file_name
 from tasks.study.traces import Traces, check_traces
@@ -153,7 +153,7 @@ def with_metrics_section(raw: Any) -> Any:
     return raw
 
 
-Architecture = Literal["paper", "library"]
+Architecture = Literal["paper", "library", "resnet", "resnet_small"]
 
 
 class Study(Settings):
@@ -202,13 +202,7 @@ class Study(Settings):
     @field_validator("methods")
     @classmethod
     def _methods_exist(cls, grid: dict[str, tuple[float, ...]]) -> dict[str, tuple[float, ...]]:
-        for name in grid:
-            if name not in models.METHODS:
-                raise WrongInput("methods", name, one_of(models.METHODS, name))
-            distinct(f"methods.{name}", grid[name])
-        if not grid:
-            raise WrongInput("methods", "{}", "at least one of " + ", ".join(models.METHODS))
-        return grid
+        return checked_methods(grid)
 
     @field_validator("latents", mode="before")
     @classmethod
@@ -241,6 +235,13 @@ class Study(Settings):
         axes = prod(len(self.values_of(axis)) for axis in AXES)
         if (count := len(self.data) * strengths * axes * seeds) > MOST_MODELS:
             raise WrongInput("seeds", self.seeds, f"at most {MOST_MODELS:,} models, not {count:,}")
+        return self
+
+    @model_validator(mode="after")
+    def _methods_can_have_these_settings(self) -> Study:
+        architectures = self.values_of("architecture")
+        precision, has_traces = self.training.precision, self.traces is not None
+        check_combinations(list(self.methods), architectures, precision, has_traces)
         return self
 
     @model_validator(mode="after")
