@@ -101,16 +101,18 @@ def compare_here(
 
 
 def kl_of_trained(store: Store, models: Sequence[Model]) -> dict[str, NDArray[np.float64]]:
-    """KL per latent, by id, of those of the models that are trained."""
+    """KL per latent, by id, of those of the models that are trained. Without a posterior it is
+    infinite, so that every latent counts as informative."""
     cells: dict[str, set[str]] = {}
     for model in models:
         cells.setdefault(model.cell, set()).add(model.id)
-    wanted, keys = set().union(*cells.values()), store.keys_of("models", cells)
+    latents = {model.id: model.latents for model in models}
+    keys = store.keys_of("models", cells)
     rows = store.read("models", ["model_id", "status", "kl_per_latent"], keys).to_pylist()
     return {
-        row["model_id"]: np.array(row["kl_per_latent"], dtype=np.float64)
+        row["model_id"]: np.array(row["kl_per_latent"] or [np.inf] * latents[row["model_id"]])
         for row in rows
-        if row["status"] == TRAINED and row["model_id"] in wanted
+        if row["status"] == TRAINED and row["model_id"] in latents
     }
 
 

@@ -108,7 +108,8 @@ def _varied_images(count: int, channels: int, generator: torch.Generator) -> tor
     directions = torch.rand(DIRECTIONS, channels, 64, 64, generator=generator) - 0.5
     sizes = 1 / torch.arange(1, DIRECTIONS + 1)
     weights = torch.randn(count, DIRECTIONS, generator=generator) * sizes
-    return (0.5 + 0.2 * torch.tensordot(weights, directions, dims=1)).clamp(0, 1)
+    images: torch.Tensor = 0.5 + 0.2 * torch.tensordot(weights, directions, dims=1)
+    return images.clamp(0, 1)
 
 
 def _model(

@@ -25,7 +25,7 @@ def write_row(model: Model, store: Store, status: str, reason: str = "", **numbe
         "kl": None,
         "elbo": None,
         "kl_per_latent": [[]],
-        "training_steps": model.recipe.steps,
+        "training_steps": model.steps,
         "versions": versions(),
         "memory_mb": None,
         "tries": len(model_log(store, model.id).tries()) or None,

@@ -89,7 +89,7 @@ class _Attempt:
     def run(self) -> None:
         data_set = load(self.choice)
         training = self.training = self._resumed(data_set)
-        self.log.add(f"{BEGINS}{training.done} of {training.steps}")
+        self.log.add(f"{BEGINS}{training.done} of {self.model.steps}")
         self._report_if_due(training)
         training.run(on_gpu=_has_gpu(self.study))
         self._write(training.network.eval(), training, data_set)
@@ -121,7 +121,7 @@ class _Attempt:
             self.snapshots.put_together(data_set, factors)
         if points:
             numbers["loss"] = training.curve[-1].loss
-        self._finish(TRAINED, "", training_steps=training.steps, **numbers)
+        self._finish(TRAINED, "", **numbers)
 
     def _quantities(
         self, network: Network, images: Floats, mean: Floats, logvar: Floats | None

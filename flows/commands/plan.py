@@ -10,12 +10,14 @@ from flows.commands.own_data import lines_of_own_data, warn_of_own_data
 from flows.commands.text import duration, preparing
 from flows.estimate import Estimate, Where, estimate, where
 from infra.store import Store
+from models import METHODS, RESNETS
+from tasks.study.cost import BATCH_MEASURED
 from tasks.study.reading import read_study
 from tasks.study.spec import Study
 from tasks.study.stored import check_store, planned_study
 from tasks.study.survey import CellState, survey, totals
 from tasks.study.traces import snapshot_steps
-from tasks.words import plural, size_text
+from tasks.words import method_name, plural, size_text
 
 
 def plan(
@@ -69,7 +71,7 @@ def _as_json(
         "store": str(store),
         "cells": len(cells),
         **total,
-        "model_steps": total["models"] * study.training.steps,
+        "model_steps": total["steps"],
         "core_hours_left": cost.core_hours,
         "hours_left": cost.hours,
         **asdict(cost.where.machines),
@@ -113,6 +115,8 @@ def _as_text(
 ) -> str:
     total = totals(cells)
     models, steps = total["models"], study.training.steps
+    fitted = [method for method in study.methods if not METHODS[method].has_steps]
+    no_steps = f"; {' and '.join(map(method_name, fitted))} is fitted at once" if fitted else ""
     strengths = plural(sum(len(values) for values in study.methods.values()), "strength")
     unscored = total["left"] + total["trained"] - total["scored"]
     done = [f"{total[name]:,} {name}" for name in ("trained", "diverged", "failed") if total[name]]
@@ -134,10 +138,11 @@ def _as_text(
             "models",
             f"{models:,} = {plural(len(cells), 'cell')} × {plural(len(study.seed_list), 'seed')}",
         ),
-        ("model-steps", f"{models * steps:,}, {steps:,} for each model"),
+        ("model-steps", f"{total['steps']:,}, {steps:,} for each model{no_steps}"),
         ("done", ", ".join(done) or "nothing yet"),
         ("left", f"{total['left']:,} to train, {unscored:,} to score"),
         *_cost_lines(cost, models),
+        *_pace_lines(cost),
         *_traces_lines(study, cost, models),
         *(("missing", text) for text in missing),
     ]
@@ -167,6 +172,21 @@ def _cost_lines(cost: Estimate, models: int) -> list[tuple[str, str]]:
             ("GPUs", "each counted as one core of this machine: no GPU has trained in this store")
         )
     return lines
+
+
+def _pace_lines(cost: Estimate) -> list[tuple[str, str]]:
+    """What a step of each method takes, where networks are larger than the study's."""
+    keys = [key.split(" ") for key in cost.seconds_per_step]
+    if not {architecture for _, _, architecture, _ in keys} & set(RESNETS):
+        return []
+    paces = [
+        f"{seconds:.2g} s {method_name(method)} ({architecture})"
+        for (method, _, architecture, _), seconds in zip(
+            keys, cost.seconds_per_step.values(), strict=True
+        )
+        if seconds
+    ]
+    return [("a step", f"of a batch of {BATCH_MEASURED} on one core: {', '.join(paces)}")]
 
 
 def _snapshots(study: Study) -> int:

@@ -53,7 +53,7 @@ class Model:
     def identity(self) -> dict[str, Any]:
         """What the id is made from. A later field is left out where it is empty: ids stay."""
         facts = {name: getattr(self, name) for name in NETWORK_FIELDS}
-        if self.method not in METHODS or METHODS[self.method].has_steps:
+        if self.has_steps:
             facts |= self.recipe.model_dump()
         facts["protocol"] = self.protocol
         return {**facts, "content": self.content} if self.content else facts
@@ -64,6 +64,16 @@ class Model:
         recipe = {name: facts[name] for name in Recipe.model_fields if name in facts}
         others = {name: value for name, value in facts.items() if name not in recipe}
         return cls(**others, recipe=Recipe(**recipe))
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether it learns by optimiser steps; otherwise the recipe changes nothing."""
+        return self.method not in METHODS or METHODS[self.method].has_steps
+
+    @property
+    def steps(self) -> int:
+        """Optimiser steps from nothing to the end."""
+        return self.recipe.steps if self.has_steps else 0
 
     @cached_property
     def id(self) -> str:

@@ -45,14 +45,13 @@ class CellState:
     @property
     def steps(self) -> int:
         """Optimiser steps of all its models."""
-        return sum(model.recipe.steps for model in self.cell.models)
+        return sum(model.steps for model in self.cell.models)
 
     @property
     def steps_left(self) -> int:
         """A model that ended has none left, whatever its status."""
         return sum(
-            max(0, model.recipe.steps - self.under_way.get(model.id, 0))
-            for model in self.unfinished
+            max(0, model.steps - self.under_way.get(model.id, 0)) for model in self.unfinished
         )
 
     def count(self, status: str) -> int:
