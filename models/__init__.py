@@ -11,13 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # torch takes a second to import; the names of the methods must not
-    from collections.abc import Callable
-    from typing import Any
-
-    from models.network import Network
     from models.objective import Objective
-    from models.recipe import Recipe
-    from models.training import Feed, Training
 
 
 @dataclass(frozen=True)
@@ -65,35 +59,3 @@ def build_objective(method: str, strength: float, latents: int) -> Objective:
     """The objective of a method at one strength."""
     objective: Objective = import_module(f"models.{method}").OBJECTIVE(strength, latents)
     return objective
-
-
-def build_network(
-    method: str, channels: int, latents: int, architecture: str, fast: bool = True
-) -> Network:
-    """The network of a method, whose weights are zeros or not defined."""
-    from models.architecture import VAE
-
-    kind = getattr(import_module(f"models.{method}"), "NETWORK", VAE)
-    network: Network = kind(channels, latents, architecture, fast)
-    return network
-
-
-def build_training(
-    method: str,
-    strength: float,
-    network: Network,
-    recipe: Recipe,
-    feed: Feed,
-    after_chunk: Callable[[Any], None] = lambda training: None,
-    log_every: int = 1000,
-) -> Training:
-    """How a method's network learns at one strength."""
-    from models.training import TrainingModule
-
-    kind: Callable[..., Training] = TrainingModule
-    how: Any = strength
-    if own := getattr(import_module(f"models.{method}"), "TRAINING", None):
-        kind = own
-    else:
-        how = build_objective(method, strength, network.latents)
-    return kind(network, how, recipe, feed, after_chunk, log_every)

@@ -26,6 +26,7 @@ from data.base.cache import ENVIRONMENT
 from infra.store import Store
 from metrics.dynamics import Walks, joint_embedding, mmd
 from metrics.udr.moments import own_pairs
+from models.building import build_network, build_training
 from models.recipe import Recipe
 from models.representation import encode
 from models.training import Feed, Training
@@ -74,9 +75,9 @@ def _step(method: str, channels: int, architecture: str, latents: int) -> dict[s
     generator = torch.Generator().manual_seed(0)
     images = _varied_images(count, channels, generator)
     images = images.contiguous(memory_format=torch.channels_last)
-    network = models.build_network(method, channels, latents, architecture)
+    network = build_network(method, channels, latents, architecture)
     feed = Feed(lambda step: images, lambda step: generator, lambda: iter([images]))
-    training = models.build_training(method, 1.0, network, Recipe(steps=STEPS), feed)
+    training = build_training(method, 1.0, network, Recipe(steps=STEPS), feed)
     training.initialise(generator)
     measured = {"checkpoint": DIGEST + len(training.checkpoint()), "step": 0.0}
     if models.METHODS[method].has_steps:

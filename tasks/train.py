@@ -13,13 +13,13 @@ import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
-import models
 from data.base.protocol import DataSet, HasSplits
 from infra.files import no_room
 from infra.peak_memory import peak_megabytes, reset_peak
 from infra.store import Store
 from metrics import INFORMATIVE_KL
 from models.architecture import VAE
+from models.building import build_network, build_training
 from models.network import Network, Prior
 from models.representation import (
     decoded_samples,
@@ -173,10 +173,10 @@ class _Attempt:
             images = torch.from_numpy(drawn_pictures(data_set, model.recipe.batch_size, draws))
             return images.contiguous(memory_format=torch.channels_last)
 
-        training = models.build_training(
+        training = build_training(
             model.method,
             model.strength,
-            models.build_network(
+            build_network(
                 model.method,
                 data_set.channels,
                 model.latents,

@@ -7,7 +7,7 @@ from safetensors.torch import load as load_weights
 from safetensors.torch import save as save_weights
 
 from infra.store import Store
-from models import build_network
+from models.building import build_network
 from models.network import Network
 from tasks.study.model import Model
 
