@@ -244,7 +244,7 @@ class Interrupted(Exception):
 @pytest.mark.parametrize(
     ("method", "chunks"),
     # 3 chunks are all of them: interrupted before the results are written
-    [*((method, 1) for method in METHODS), ("factor_vae", 3)],
+    [*((name, 1) for name in METHODS if METHODS[name].has_posterior), ("factor_vae", 3)],
 )
 def test_resuming_from_a_checkpoint_gives_the_same_bytes(method, chunks):
     whole = training(method)

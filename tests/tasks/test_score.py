@@ -13,6 +13,7 @@ from infra.store import Store
 from metrics import DEVIATION, METRICS
 from metrics.base.inputs import Score
 from metrics.evaluate import evaluate
+from models.network import Network, bernoulli_loss
 from tasks.model_row import write_row
 from tasks.score import (
     CodesOf,
@@ -51,25 +52,25 @@ class FactorsAsImages(Grid):
         return factors.astype(np.float32)[:, None, None, :]
 
 
-class ReadsFactors(nn.Module):
+class ReadsFactors(Network):
     """A perfect encoder: a latent per factor and one that is dead.
 
     Log-variances are the codes over 7, and the decoder shows three latents as they are.
     """
 
     def __init__(self, shuffle=(0, 1, 2), mixing: float = 0.0) -> None:
-        super().__init__()
+        super().__init__(channels=1, latents=4)
         self.unused = nn.Parameter(torch.zeros(1))
         self.shuffle, self.mixing = list(shuffle), mixing
 
-    def encoder(self, images):
+    def code(self, images):
         values = images[:, 0, 0, self.shuffle]
         values = values + self.mixing * values.roll(1, 1)
         mean = torch.cat([values, torch.zeros(len(values), 1)], 1)
         return mean, mean / 7
 
-    def decoder(self, codes):
-        return codes[:, None, None, :3]
+    def losses(self, images, codes):
+        return torch.vmap(bernoulli_loss)(codes[:, None, None, None, :3], images[:, None])
 
 
 @pytest.fixture
@@ -315,8 +316,8 @@ def test_known_codes_are_the_same_with_posteriors(images_of):
     """A network's last digits depend on how many images it sees at once."""
 
     class Uneven(ReadsFactors):
-        def encoder(self, images):
-            mean, logvar = super().encoder(images)
+        def code(self, images):
+            mean, logvar = super().code(images)
             return mean + 1e-3 * len(images), logvar
 
     for names in (("mig", "factor_vae"), ("mig", "factor_vae", "unsupervised")):
@@ -325,10 +326,33 @@ def test_known_codes_are_the_same_with_posteriors(images_of):
         np.testing.assert_allclose(inputs.codes[:, :3], inputs.factors + 0.06, rtol=1e-6)
 
 
+class WithoutPosterior(ReadsFactors):
+    def code(self, images):
+        return super().code(images)[0], None
+
+    def losses(self, images, codes):
+        return None
+
+
+def test_without_a_posterior_scores_need_neither_variances_nor_losses(
+    images_of, tmp_path, monkeypatch
+):
+    names = ("mig", "dci_lasso", "unsupervised")
+    score_model(*in_store(tmp_path / "with", *names), MODEL)
+    network = WithoutPosterior(mixing=0.4)
+    monkeypatch.setattr(tasks.score, "load_model", lambda model, store: network)
+    score_model(*in_store(tmp_path / "without", *names), MODEL)
+    known, less = numbers(tmp_path / "with"), numbers(tmp_path / "without")
+    assert less == {key: known[key] for key in less}
+    of_posterior = {part for _, part, _ in known.keys() - less.keys()}
+    assert {"kl", "elbo", "reconstruction", "mutual_information_sampled"} < of_posterior
+    assert ("unsupervised", "score", None) in less
+
+
 class ReadsPixel(ReadsFactors):
     """One latent: the first pixel."""
 
-    def encoder(self, images):
+    def code(self, images):
         value = images[:, 0, 0, :1].repeat(1, 4)
         return value, value / 7
 

@@ -20,8 +20,9 @@ import tasks.train
 from data import dsprites
 from infra.store import Store
 from models import METHODS
+from models.building import build_network, build_training
 from models.representation import decoded_samples, encode
-from models.training import TrainingModule
+from models.training import Feed, Training, TrainingModule
 from tasks import data_sets
 from tasks.log import LOG
 from tasks.model_row import versions
@@ -392,13 +393,26 @@ def interrupted(model: Model, folder: Path, monkeypatch, chunks: int = 1) -> byt
     return Store(folder).read_bytes("models", model.id, "checkpoint.pt")
 
 
-@pytest.mark.parametrize("method", METHODS)
+def of_method(method: str) -> Model:
+    """A small model of any method, with an architecture that it can have."""
+    architectures = METHODS[method].architectures or (MODEL.architecture,)
+    return replace(MODEL, method=method, architecture=architectures[-1])
+
+
+def training_of(model: Model) -> Training:
+    network = build_network(model.method, 1, model.latents, model.architecture)
+    none = Feed(lambda number: torch.empty(0), lambda step: torch.Generator())
+    return build_training(model.method, model.strength, network, model.recipe, none)
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if METHODS[name].has_steps])
 def test_training_continues_from_a_checkpoint(method, tmp_path, monkeypatch):
-    model = replace(MODEL, method=method)
+    model = of_method(method)
     interrupted(model, tmp_path, monkeypatch, chunks=2)
-    steps, optimise = [], TrainingModule.optimise
+    kind = type(training_of(model))
+    steps, optimise = [], kind.optimise
     monkeypatch.setattr(
-        TrainingModule, "optimise", lambda self, step: (steps.append(step), optimise(self, step))[1]
+        kind, "optimise", lambda self, step: (steps.append(step), optimise(self, step))[1]
     )
     assert train_model(*in_store(tmp_path), model) == "trained"
     assert steps == list(range(40, 50))

@@ -125,6 +125,8 @@ def test_wrong_numbers_of_latents_are_one_line(value: object) -> None:
 
 @pytest.mark.parametrize("value", ["big", ["paper", "big"], 3, None])
 def test_wrong_architectures_name_the_accepted(value: object) -> None:
-    with pytest.raises(WrongInput, match="'paper' or 'library'") as caught:
+    with pytest.raises(
+        WrongInput, match="'paper', 'library', 'resnet' or 'resnet_small'"
+    ) as caught:
         parse_study({**SPEC, "architecture": value})
     assert caught.value.field == "architecture"
