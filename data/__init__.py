@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -55,10 +56,18 @@ def is_available(name: str, source: Source, cache: Path) -> bool:
     return source not in published or published[source].is_ready(cache)
 
 
-def describe(name: str, source: Source | None = None) -> Description:
-    """Name, source, channels and factors of a data set, without loading it."""
+def describe(name: str, source: Source | None = None, pictures: int = 0) -> Description:
+    """Name, source, channels and factors of a data set, or of its first pictures, without loading
+    it."""
     description: Description = module(name).DESCRIPTION
-    return replace(description, source=source or sources(name)[0])
+    source = source or sources(name)[0]
+    return replace(description, source=source, pictures=pictures or description.pictures)
+
+
+def fewest_pictures(name: str) -> int | None:
+    """From how many on the first pictures can be taken alone; None: only all pictures."""
+    fewest: int | None = getattr(module(name), "FEWEST_PICTURES", None)
+    return fewest
 
 
 def files(name: str) -> dict[Source, str]:
@@ -67,12 +76,41 @@ def files(name: str) -> dict[Source, str]:
     return prepared
 
 
+def first_files(name: str) -> dict[Source, str]:
+    """The prepared file of the first pictures alone, for each source that has one; * in its name is
+    how many."""
+    prepared: dict[Source, str] = getattr(module(name), "FIRST_FILES", {})
+    return prepared
+
+
+def file_pattern(file: str) -> str:
+    """The regular expression of a prepared file's name."""
+    return re.escape(file).replace(re.escape("*"), r"\d+")
+
+
+def is_prepared(name: str, source: Source, cache: Path, pictures: int = 0) -> bool:
+    """Whether the data set, or its first pictures, can be loaded without writing into the cache."""
+    names = [prepared] if (prepared := files(name).get(source)) else []
+    if pictures and (first := first_files(name).get(source)):
+        names.append(first.replace("*", str(pictures)))
+    return not names or any((cache / file).exists() for file in names)
+
+
+def files_in(cache: Path, name: str) -> list[str]:
+    """The files in a cache that a data set reads."""
+    found = [file for file in files(name).values() if (cache / file).is_file()]
+    for file in first_files(name).values():
+        pattern = re.compile(file_pattern(file))
+        names = sorted(path.name for path in cache.glob(file))
+        found += [first for first in names if pattern.fullmatch(first)]
+    return found
+
+
 def prepared_files(cache: Path) -> list[str]:
     """The files in a cache that the data sets and the user's own data read."""
-    known = {file for name in DATA_SETS for file in files(name).values()}
     kinds = ("pixels", "factors", "real")
     own = {path.name for kind in kinds for path in cache.glob(f"own-*.{kind}")}
-    return sorted(own | {file for file in known if (cache / file).is_file()})
+    return sorted(own.union(*(files_in(cache, name) for name in DATA_SETS)))
 
 
 def content(name: str, source: Source, cache: Path) -> str:
@@ -81,9 +119,12 @@ def content(name: str, source: Source, cache: Path) -> str:
     return hash_of(cache, source) if hash_of else ""
 
 
-def load(name: str, source: Source, cache: Path, progress: Progress | None = None) -> DataSet:
-    """The data set, prepared in the folder `cache` where needed."""
-    data_set: DataSet = module(name).load(cache, source, progress)
+def load(
+    name: str, source: Source, cache: Path, progress: Progress | None = None, pictures: int = 0
+) -> DataSet:
+    """The data set, or its first pictures, prepared in the folder `cache` where needed."""
+    first = (pictures,) if pictures else ()
+    data_set: DataSet = module(name).load(cache, source, progress, *first)
     return data_set
 
 

@@ -70,11 +70,13 @@ def _known(cache: Path, wanted: set[str]) -> Iterator[Removable]:
     old_wanted = wanted | {"redrawn"}
     paths = sorted(cache.glob("*"))
     for file, (kind, name) in _known_files().items():
-        pattern, what = re.compile(_any_number(file)), f"{kind} pictures of {name}"
+        now, any_version = (re.compile(p) for p in (data.file_pattern(file), _any_number(file)))
+        what = f"{kind} pictures of {name}"
         for path in paths:
-            if path.name == file and kind in wanted:
+            is_now = now.fullmatch(path.name)
+            if is_now and kind in wanted:
                 yield Removable((path,), what)
-            elif path.name != file and kind in old_wanted and pattern.fullmatch(path.name):
+            elif not is_now and kind in old_wanted and any_version.fullmatch(path.name):
                 yield Removable((path,), f"{what}, of another version")
 
 
@@ -83,7 +85,7 @@ def _known_files() -> dict[str, tuple[str, str]]:
     files: dict[str, tuple[str, str]] = {}
     for name in data.DATA_SETS:
         published = data.published_files(name)
-        for source, file in data.files(name).items():
+        for source, file in (*data.files(name).items(), *data.first_files(name).items()):
             files.setdefault(file, ("published" if source in published else source, name))
     return files
 
@@ -91,7 +93,7 @@ def _known_files() -> dict[str, tuple[str, str]]:
 def _any_number(file: str) -> str:
     """The pattern of a file's name, of which the number is raised when the pictures change."""
     stem, ending = re.split(r"-\d+(?=\.\w+$)", file)
-    return rf"{re.escape(stem)}-\d+{re.escape(ending)}"
+    return rf"{data.file_pattern(stem)}-\d+{re.escape(ending)}"
 
 
 def _downloads(cache: Path) -> Iterator[Removable]:

@@ -31,7 +31,9 @@ BLOCK = 2048
 
 def describe(choice: DataChoice) -> Description:
     """Channels and factors of a data set; only the user's own data are loaded for it."""
-    return load_own(choice) if choice.own else data.describe(choice.name, choice.source)
+    if choice.own:
+        return load_own(choice)
+    return data.describe(choice.name, choice.source, choice.first_pictures)
 
 
 @lru_cache(maxsize=4)
@@ -41,7 +43,7 @@ def load(choice: DataChoice) -> DataSet:
     choice = with_source(choice, () if choice.own else data.sources(choice.name))
     if choice.own or not choice.source:
         return cast(DataSet, load_own(choice))
-    return data.load(choice.name, choice.source, folder())
+    return data.load(choice.name, choice.source, folder(), pictures=choice.first_pictures)
 
 
 load_own = lru_cache(maxsize=4)(own_table)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from data import describe
 from data.base.reading import printable
 from infra.errors import escaped
 from metrics import METRICS
@@ -49,8 +50,10 @@ def models_text(own: OwnModels) -> str:
 
 
 def pictures_text(choice: DataChoice) -> str:
-    """`208 pictures, 3 channels, of FOLDER (3 files ignored: .heic 2, .txt 1)`; empty for a known
-    data set."""
+    """`208 pictures, 3 channels, of FOLDER (3 files ignored: .heic 2, .txt 1)`. Of a known data set
+    `the first 20,000 of 200,000 pictures`; empty if it is taken whole."""
+    if choice.first_pictures:
+        return f"the first {choice.first_pictures:,} of {describe(choice.name).pictures:,} pictures"
     if (read := choice.read) is None:
         return ""
     first, more = read.ignored_endings[:ENDINGS_NAMED], read.ignored_endings[ENDINGS_NAMED:]

@@ -123,7 +123,7 @@ def _listed_copy(copy: copies.Copy) -> dict[str, Any]:
 
 def _listed(name: str, cache: Path) -> dict[str, Any]:
     description = data.describe(name)
-    files = [file for file in data.files(name).values() if (cache / file).is_file()]
+    files = data.files_in(cache, name)
     return {
         "name": name,
         "factors": _listed_factors(

@@ -119,4 +119,7 @@ def _loaded(choice: DataChoice, source: Source, cache: Path) -> DataSet:
         say_what_was_read_of(choice)
         return load(choice)
     with bar(choice.name) as progress:
-        return data.load(choice.name, source, cache, lambda part: progress("preparing", part))
+        first = choice.first_pictures
+        return data.load(
+            choice.name, source, cache, lambda part: progress("preparing", part), first
+        )

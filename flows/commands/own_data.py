@@ -1,4 +1,4 @@
-"""What commands say of the user's own data sets in a study."""
+"""What commands say of the user's own data sets in a study, and of known ones taken in part."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from tasks.what_was_read import doubts_about, doubts_about_metrics, pictures_tex
 
 
 def lines_of_own_data(study: Study) -> list[str]:
-    """`photos: 208 pictures, 3 channels, of FOLDER`, a line for each."""
+    """`photos: 208 pictures, 3 channels, of FOLDER`, a line for each of which something can be
+    said."""
     return [f"{choice.name}: {text}" for choice in study.data if (text := pictures_text(choice))]
 
 
@@ -20,7 +21,7 @@ def say_what_was_read(study: Study) -> None:
 
 
 def say_what_was_read_of(choice: DataChoice) -> None:
-    """Nothing of a known data set."""
+    """Nothing of a known data set that is taken whole."""
     if text := pictures_text(choice):
         say(f"{choice.name}: {text}")
         _warn_of(choice)

@@ -101,6 +101,7 @@ def _as_json(
         ],
         "seconds_per_step": cost.seconds_per_step,
         "missing": list(missing),
+        "first_pictures": {c.name: c.first_pictures for c in study.data if c.first_pictures},
         "read": {c.name: c.read.model_dump(mode="json") for c in study.data if c.read},
     }
     return jsonlib.dumps(facts, indent=2)

@@ -74,7 +74,8 @@ def _about(data: str, source: str, choice: DataChoice | None) -> Iterator[Conten
     elif data in known_data.DATA_SETS and source in known_data.sources(data):
         what = known_data.describe(data, source)
         number = "unlimited: each is newly drawn" if what.pictures is None else f"{what.pictures:,}"
-        facts.append(("Pictures", number))
+        in_part = pictures_text(choice) if choice is not None else ""
+        facts.append(("Pictures", in_part or number))
         facts.append(("Size", f"{SIDE} × {SIDE}, {plural(what.channels, 'channel')}"))
         factors = [
             Factor(name, None if place in what.continuous else size)

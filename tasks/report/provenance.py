@@ -17,6 +17,7 @@ from tasks.report.frames import DATA_SET, scoring_seconds
 from tasks.report.results import Results
 from tasks.study.data_choice import DataChoice
 from tasks.study.spec import Study
+from tasks.what_was_read import pictures_text
 from tasks.words import data_name, plural
 
 PACKAGES = ("tolstoy", "torch", "numpy", "scikit-learn", "python")
@@ -106,8 +107,11 @@ def _data(study: Study, models: pd.DataFrame) -> list[str]:
     texts = []
     for row in models[DATA_SET].drop_duplicates().itertuples(index=False):
         sums = checksums(str(row.data), str(row.source), choices.get(str(row.data)))
-        known = ", ".join(f"{name} {checksum}" for name, checksum in sums)
-        texts.append(f"{data_name(str(row.data))} ({row.source}): {known or 'drawn, no file'}")
+        known = ", ".join(f"{name} {checksum}" for name, checksum in sums) or "drawn, no file"
+        choice = choices.get(str(row.data))
+        if choice is not None and choice.first_pictures:
+            known += f", {pictures_text(choice)}"
+        texts.append(f"{data_name(str(row.data))} ({row.source}): {known}")
     return texts
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import model_serializer
+from pydantic import ValidationInfo, field_validator, model_serializer
 
 import data
 from data.base.protocol import Source
@@ -38,6 +38,7 @@ class DataChoice(Settings):
 
     name: str
     source: Source | None = None
+    pictures: int | None = None  # only the first so many, where the data set allows that
     images: str | None = None
     factors: str | None = None
     folder: str | None = None
@@ -55,11 +56,25 @@ class DataChoice(Settings):
         return self.folder or self.images or ""
 
     @property
+    def first_pictures(self) -> int:
+        """How many pictures the study takes, the first ones; 0 if it takes all."""
+        if not self.pictures or self.pictures == data.describe(self.name).pictures:
+            return 0
+        return self.pictures
+
+    @property
     def factor_names(self) -> tuple[str, ...]:
         """Of the user's own data: none before they were read."""
         if self.own:
             return tuple(name for name, _ in self.read.factors) if self.read else ()
         return data.describe(self.name).factor_names
+
+    @field_validator("pictures", mode="before")
+    @classmethod
+    def _pictures_are_a_number(cls, pictures: Any, info: ValidationInfo) -> Any:
+        if pictures is not None and type(pictures) is not int:
+            raise WrongInput(f"data {info.data.get('name')}, pictures", pictures, "a whole number")
+        return pictures
 
     @model_serializer
     def _short(self) -> dict[str, Any]:
@@ -120,6 +135,22 @@ def _check_known(choice: DataChoice) -> None:
         if value:
             accepted = "factors beside images" if field == "factors" else "skip_broken with folder"
             raise WrongInput(f"data {choice.name}, {field}", value, accepted)
+    _check_pictures(choice)
+
+
+def _check_pictures(choice: DataChoice) -> None:
+    if choice.pictures is None:
+        return
+    fewest = None if choice.own else data.fewest_pictures(choice.name)
+    if fewest is None:
+        names = ", ".join(name for name in data.DATA_SETS if data.fewest_pictures(name))
+        accepted = f"no such key here, as only {names} can be taken in part"
+    else:
+        most = data.describe(choice.name).pictures or 0
+        if fewest <= choice.pictures <= most:
+            return
+        accepted = f"a whole number from {fewest} to {most}"
+    raise WrongInput(f"data {choice.name}, pictures", choice.pictures, accepted)
 
 
 def _check_own(choice: DataChoice) -> None:
@@ -135,3 +166,4 @@ def _check_own(choice: DataChoice) -> None:
     if file_name("data name", choice.name) in data.DATA_SETS:
         accepted = "a name that no known data set has (name: ...)"
         raise WrongInput("data name", choice.name, accepted)
+    _check_pictures(choice)

@@ -47,6 +47,7 @@ class Model:
     recipe: Recipe
     protocol: int = PROTOCOL
     content: str = ""  # a hash of the pictures, where name and source do not determine them
+    pictures: int = 0  # only the first so many of the data set; 0: all
     axes: tuple[str, ...] = ()  # what its study sweeps: in names, and not part of the identity
 
     @property
@@ -55,8 +56,9 @@ class Model:
         facts = {name: getattr(self, name) for name in NETWORK_FIELDS}
         if self.has_steps:
             facts |= self.recipe.model_dump()
-        facts["protocol"] = self.protocol
-        return {**facts, "content": self.content} if self.content else facts
+        later = {"content": self.content, "pictures": self.pictures}
+        known = {name: value for name, value in later.items() if value}
+        return {**facts, "protocol": self.protocol, **known}
 
     @classmethod
     def from_identity(cls, facts: Mapping[str, Any]) -> Model:

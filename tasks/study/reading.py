@@ -13,12 +13,13 @@ from pydantic import ValidationError
 from infra.errors import WrongInput, one_of
 from tasks.study.data_choice import DataChoice
 from tasks.study.plain_yaml import parse_yaml
-from tasks.study.spec import Study, with_metrics_section
+from tasks.study.spec import Architecture, Study, with_metrics_section
 
 PRESETS = Path(__file__).parent / "presets"
+ARCHITECTURES = f"literal[{','.join(map(repr, get_args(Architecture)))}]"
 KINDS = (  # where a value or a list is accepted, pydantic puts the one that it tried into the place
-    *("int", "tuple[int, ...]", "literal['paper','library']"),
-    "tuple[literal['paper','library'], ...]",
+    *("int", "tuple[int, ...]", ARCHITECTURES),
+    f"tuple[{ARCHITECTURES}, ...]",
 )
 YAML_TYPES = {  # by pydantic's types of errors
     "tuple_type": "a list",

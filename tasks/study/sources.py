@@ -106,8 +106,7 @@ def with_source(
     wanted = [choice.source] if choice.source else [one for one in accepted if one in known]
     for source in wanted:
         if data.is_available(choice.name, source, folder()):
-            prepared = data.files(choice.name).get(source)  # none of what is drawn when asked for
-            if prepared and not (folder() / prepared).exists():
+            if not data.is_prepared(choice.name, source, folder(), choice.first_pictures):
                 check_can_write(folder())
             content = data.content(choice.name, source, folder())
             return _checked(choice, source=source, content=content)

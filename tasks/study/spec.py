@@ -322,6 +322,7 @@ class Study(Settings):
                         seed=seed,
                         recipe=recipe,
                         content=choice.content,
+                        pictures=choice.first_pictures,
                         axes=axes,
                         **point,
                     )
@@ -359,6 +360,9 @@ class Study(Settings):
                 before = getattr(older_choices.get(choice.name), name, None)
                 if before:  # not chosen yet, or a data set that is new
                     fixed[f"data {choice.name}, {name}"] = getattr(choice, name), before
+            if older_choice := older_choices.get(choice.name):
+                both = [each.first_pictures or "all pictures" for each in (choice, older_choice)]
+                fixed[f"data {choice.name}, pictures"] = both[0], both[1]
         for section, (ours, before) in {
             "training": (self.training.recipe.model_dump(), older.training.recipe.model_dump()),
             "metrics": (self.metrics.science(), older.metrics.science()),

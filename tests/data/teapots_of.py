@@ -12,4 +12,6 @@ def few_teapots(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     few = replace(teapots.DESCRIPTION, pictures=count)
     monkeypatch.setattr(teapots, "DESCRIPTION", few)
     for source, published in teapots.PUBLISHED.items():
-        monkeypatch.setitem(teapots.PUBLISHED, source, replace(published, shape=teapots._shape()))
+        monkeypatch.setitem(
+            teapots.PUBLISHED, source, replace(published, shape=teapots._shape(count))
+        )

@@ -45,6 +45,12 @@ LABELLED = ReadFacts(pictures=5, channels=1, factors=(("shape", 3), ("angle", No
             "5 pictures, 1 channel, of /bars.npz, 2 factors of 3, real values (shape, angle)",
         ),
         (DataChoice(name="dsprites"), ""),
+        (DataChoice(name="teapots"), ""),
+        (DataChoice(name="teapots", pictures=200_000), ""),
+        (
+            DataChoice(name="teapots", pictures=20_000),
+            "the first 20,000 of 200,000 pictures",
+        ),
     ],
 )
 def test_pictures_in_a_line(choice: DataChoice, text: str) -> None:

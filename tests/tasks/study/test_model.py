@@ -28,9 +28,14 @@ def test_defaults_are_those_of_the_paper():
     assert Udr(similarities=tuple(metrics.SIMILARITIES), pools=("cell", "method", "data")).p is None
 
 
+@pytest.mark.parametrize("pictures", [0, 1000])
 @pytest.mark.parametrize("content", ["", "abc"])
-def test_a_model_can_be_made_from_its_identity(content):
-    model = replace(MODEL, content=content)
+def test_a_model_can_be_made_from_its_identity(content, pictures):
+    model = replace(MODEL, content=content, pictures=pictures)
+    assert ("content" in model.identity, "pictures" in model.identity) == (
+        bool(content),
+        bool(pictures),
+    )
     assert Model.from_identity(json.loads(json.dumps(model.identity))) == model
 
 

@@ -235,6 +235,85 @@ def test_wrong_data_sets_are_refused(entry: object, message: str) -> None:
         choices(entry)
 
 
+def of_teapots(**more: object) -> Study:
+    return parse_study({**TINY, "data": [{"name": "teapots", "source": "look-alike", **more}]})
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        (
+            {"name": "teapots", "pictures": 999},
+            "data teapots, pictures: found 999; accepted: a whole number from 1000 to 200000",
+        ),
+        (
+            {"name": "teapots", "pictures": 200_001},
+            "data teapots, pictures: found 200001; accepted: a whole number from 1000 to 200000",
+        ),
+        ({"name": "teapots", "pictures": 0}, "data teapots, pictures: found 0; accepted: a whole"),
+        ({"name": "teapots", "pictures": -5}, "data teapots, pictures: found -5; accepted: a wh"),
+        ({"name": "teapots", "pictures": True}, "data teapots, pictures: found True; accepted: a"),
+        ({"name": "teapots", "pictures": 2e4}, "data teapots, pictures: found 20000.0; accepted"),
+        ({"name": "teapots", "pictures": "20,000"}, "data teapots, pictures: found '20,000'; acc"),
+        ({"pictures": [1000], "name": "teapots"}, "data teapots, pictures: found [1000]; accepted"),
+        (
+            {"name": "shapes3d", "pictures": 1000},
+            "data shapes3d, pictures: found 1000; accepted: no such key here, as only teapots can "
+            "be taken in part",
+        ),
+        ({"images": "a.npz", "pictures": 1000}, "data a, pictures: found 1000; accepted: no such"),
+        ({"name": "teapot", "pictures": 1000}, "data: found 'teapot'; accepted: "),
+    ],
+)
+def test_a_wrong_number_of_first_pictures_is_refused_in_one_line(
+    entry: object, message: str
+) -> None:
+    with pytest.raises(WrongInput) as error:
+        choices(entry)
+    assert str(error.value).startswith(message) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("count", [1000, 200_000])
+def test_the_fewest_and_the_most_first_pictures_are_accepted(count: int) -> None:
+    assert of_teapots(pictures=count).data[0].pictures == count
+
+
+def test_first_pictures_are_part_of_a_model_s_identity(empty_data: Path) -> None:
+    whole, few, more = of_teapots(), of_teapots(pictures=1000), of_teapots(pictures=1001)
+    assert not set(ids(whole)) & set(ids(few)) and not set(ids(few)) & set(ids(more))
+    assert ids(of_teapots(pictures=200_000)) == ids(of_teapots(pictures=None)) == ids(whole)
+    assert ids(with_sources(few)) == ids(few), "also before the source is chosen"
+    facts = few.cells()[0].models[0].identity
+    assert facts == whole.cells()[0].models[0].identity | {"pictures": 1000}
+    stored = json.loads(json.dumps(with_sources(few).model_dump(mode="json")))
+    assert stored["data"] == [{"name": "teapots", "source": "look-alike", "pictures": 1000}]
+    assert ids(parse_study(stored)) == ids(few)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "message"),
+    [
+        (1000, 2000, "data teapots, pictures: found 2000; accepted: 1000: the spec"),
+        (None, 2000, "data teapots, pictures: found 2000; accepted: 'all pictures': the spec"),
+        (2000, None, "data teapots, pictures: found all pictures; accepted: 2000: the spec"),
+        (2000, 200_000, "data teapots, pictures: found all pictures; accepted: 2000: the spec"),
+    ],
+)
+def test_other_first_pictures_do_not_go_into_a_store(
+    before: int | None, now: int | None, message: str, empty_data: Path
+) -> None:
+    older = with_sources(of_teapots(pictures=before))
+    with pytest.raises(WrongInput) as error:
+        with_sources(of_teapots(pictures=now), older).must_extend(older)
+    assert str(error.value).startswith(message)
+
+
+def test_the_same_first_pictures_go_into_a_store(empty_data: Path) -> None:
+    for before, now in ((1000, 1000), (None, 200_000), (200_000, None)):
+        older = with_sources(of_teapots(pictures=before))
+        with_sources(of_teapots(pictures=now), older).must_extend(older)
+
+
 @pytest.mark.parametrize(
     ("override", "message"),
     [
