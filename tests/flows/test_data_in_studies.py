@@ -56,6 +56,45 @@ def test_all_seven_data_sets_train_without_any_file(tmp_path: Path) -> None:
     assert "look-alike" in page and "drawn to resemble the original" in page
 
 
+def test_the_first_teapots_are_taken_on_ray_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only they are drawn; plan, run and report say so, and the store keeps to their number."""
+    cache, store = tmp_path / "cache", tmp_path / "store"
+    monkeypatch.setenv("TOLSTOY_DATA", str(cache))
+
+    def spec(pictures: int | None) -> Path:
+        teapots = {"name": "teapots", "source": "look-alike", "pictures": pictures}
+        metrics = {**QUICK["metrics"], "names": ["dci_lasso"]}
+        changed = {**QUICK, "metrics": metrics, "data": [teapots]}
+        return write_spec(tmp_path / f"{pictures}.yaml", **changed)
+
+    said = "teapots: the first 1,000 of 200,000 pictures"
+    done = tolstoy("run", spec(1000), "--store", store)
+    assert done.returncode == 0, done.stderr
+    assert said in done.stderr.splitlines()
+    assert [file.name for file in cache.glob("teapots*")] == [
+        "teapots-look-alike-first-1000-1.pixels"
+    ]
+    (row,) = Store(store).read_json("study.json")["data"]
+    assert row == {"name": "teapots", "source": "look-alike", "pictures": 1000}
+    assert by_data(store, "models", "status") == {"teapots": {"trained"}}
+    for model in Store(store).names("models"):
+        identity = Store(store).read_json("models", model, "model.json")
+        assert identity["pictures"] == 1000
+    for page in ("index.html", "data/teapots-look-alike.html"):
+        html = (store / "report" / page).read_text(encoding="utf-8")
+        assert "the first 1,000 of 200,000 pictures" in html, page
+    for other, found in ((2000, "2000"), (None, "all pictures")):
+        refused = tolstoy("run", spec(other), "--store", store)
+        assert refused.returncode == 2
+        assert f"data teapots, pictures: found {found}; accepted: 1000: " in refused.stderr
+    assert len(list(cache.glob("teapots*"))) == 1, "nothing was drawn for what is refused"
+    sheet = ["--sheet", tmp_path / "sheet.png"]
+    done = tolstoy("data", "export", f"{spec(1000)}:teapots", *sheet)
+    assert done.returncode == 0 and len(list(cache.glob("teapots*"))) == 1
+
+
 @pytest.fixture
 def pictures(tmp_path: Path) -> Path:
     folder = tmp_path / "pictures"

@@ -78,6 +78,25 @@ def test_plan_and_run_say_what_was_read(
     assert sum(advice in line for line in lines) == 1
 
 
+def test_a_plan_says_how_many_first_pictures_are_taken(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOLSTOY_DATA", str(tmp_path / "cache"))
+    monkeypatch.setattr("flows.estimate.measured_here", as_if_measured)
+    for pictures, line in (
+        (2500, "read         teapots: the first 2,500 of 200,000 pictures"),
+        (None, ""),
+    ):
+        teapots = {"name": "teapots", "source": "look-alike", "pictures": pictures}
+        spec = write_spec(tmp_path / "spec.yaml", data=[teapots])
+        assert main(["plan", str(spec), "--store", str(tmp_path / "store")]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert [row for row in lines if row.startswith("read")] == [line][: bool(line)]
+        plan = as_json(capsys, spec, "--store", tmp_path / "store")
+        assert plan["first_pictures"] == ({"teapots": pictures} if pictures else {})
+    assert not list((tmp_path / "cache").glob("teapots*")), "a plan draws nothing"
+
+
 def as_json(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, Any]:
     assert main(["plan", *map(str, arguments), "--json"]) == 0
     plan: dict[str, Any] = json.loads(capsys.readouterr().out)

@@ -15,6 +15,7 @@ from infra.store import Store
 from tasks.report.data_pages import concerns, data_pages
 from tasks.report.labels import data_label
 from tasks.report.page import write_report
+from tasks.report.provenance import provenance
 from tasks.report.questions import Facts, Sentence, Sheet, Table
 from tasks.report.results import read_results
 from tasks.study.data_choice import DataChoice, ReadFacts
@@ -73,6 +74,24 @@ def test_of_the_users_own_files_it_says_what_was_read(make_store: MakeStore) -> 
     assert "Factor Values angle real numbers <b> 4" in words
     assert "a" * 64 in words
     assert "60 pictures: results of fewer than 100 are mostly chance." in words
+
+
+@pytest.mark.parametrize(
+    ("pictures", "text"),
+    [(20_000, "Pictures the first 20,000 of 200,000 pictures"), (None, "Pictures 200,000")],
+)
+def test_of_a_data_set_in_part_it_says_how_much(
+    make_store: MakeStore, pictures: int | None, text: str
+) -> None:
+    sources = {"teapots": "look-alike"}
+    grid = replace(GRID, data=("teapots",), sources=sources, pictures=False, diverged={})
+    choice = DataChoice(name="teapots", source="look-alike", pictures=pictures)
+    store, study = make_store(grid), grid.study().model_copy(update={"data": (choice,)})
+    write_report(store, study, ("run",))
+    assert f"{text} Size 64 × 64, 3 channels" in page(store, "teapots-look-alike").text
+    data = dict(provenance(read_results(store, study)).facts)["Data"]
+    part = ", the first 20,000 of 200,000 pictures" if pictures else ""
+    assert data == f"Teapots (look-alike): drawn, no file{part}"
 
 
 def test_findings_are_those_of_the_data_set(store: Store) -> None:
