@@ -154,7 +154,7 @@ def test_whether_something_must_be_written(few):
 def test_a_study_of_a_thousand_is_trained_and_scored(tmp_path, monkeypatch):
     """The real data set: nothing is patched but the place of the cache."""
     monkeypatch.setenv("TOLSTOY_DATA", str(tmp_path / "data"))
-    for function in (data_sets.load, data_sets.probe_images):
+    for function in (data_sets.load, data_sets.probe_of):
         function.cache_clear()
     study = with_sources(
         parse_study(
@@ -184,5 +184,5 @@ def test_a_study_of_a_thousand_is_trained_and_scored(tmp_path, monkeypatch):
     assert np.array_equal(loaded.real, look_alike.factors(1000, teapots.LARGEST))
     whole = DataChoice(name="teapots", source=LOOK_ALIKE, pictures=200_000)
     assert data_sets.describe(whole).pictures == 200_000
-    for function in (data_sets.load, data_sets.probe_images):
+    for function in (data_sets.load, data_sets.probe_of):
         function.cache_clear()
