@@ -20,9 +20,8 @@ import tasks.train
 from data import dsprites
 from infra.store import Store
 from models import METHODS
-from models.building import build_network, build_training
 from models.representation import decoded_samples, encode
-from models.training import Feed, Training, TrainingModule
+from models.training import TrainingModule
 from tasks import data_sets
 from tasks.log import LOG
 from tasks.model_row import versions
@@ -300,7 +299,11 @@ def test_a_damaged_row_is_made_again(undisturbed, tmp_path):
     assert outcome(tmp_path, short)["status"] == "trained"
 
 
-LONGER = changed(MODEL, steps=240)  # so that it is killed on the way, also on a busy machine
+# So many steps that they are killed on the way, also on a busy machine.
+LONGER = {
+    "beta_vae": changed(MODEL, steps=240),
+    "infogan": changed(method="infogan", architecture="resnet_small", batch_size=2, steps=60),
+}
 
 CHILD = """
 import sys
@@ -308,26 +311,28 @@ from pathlib import Path
 from tests.tasks.made_models import changed
 from tests.tasks.test_train import LONGER, in_store
 from tasks.train import train_model
-print(train_model(*in_store(Path(sys.argv[1]), 1e-9), LONGER), flush=True)
+print(train_model(*in_store(Path(sys.argv[1]), 1e-9), LONGER[sys.argv[2]]), flush=True)
 """
 
 
-def test_killed_and_trained_again_gives_the_same_bytes(tmp_path_factory):
+@pytest.mark.parametrize("method", LONGER)
+def test_killed_and_trained_again_gives_the_same_bytes(method, tmp_path_factory):
+    model = LONGER[method]
     whole, tmp_path = tmp_path_factory.mktemp("whole"), tmp_path_factory.mktemp("killed")
-    train_model(*in_store(whole), LONGER)
-    checkpoint = tmp_path / "models" / LONGER.id / "checkpoint.pt"
+    train_model(*in_store(whole), model)
+    checkpoint = tmp_path / "models" / model.id / "checkpoint.pt"
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", CHILD, str(tmp_path)]
+    command = [sys.executable, "-c", CHILD, str(tmp_path), method]
     process = subprocess.Popen(command, cwd=ROOT, env=environment)
     until = time.monotonic() + 60
     while not checkpoint.exists() and process.poll() is None and time.monotonic() < until:
         time.sleep(0.002)
     os.kill(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
-    assert checkpoint.exists() and not Store(tmp_path).has_part("models", LONGER.id)
-    assert train_model(*in_store(tmp_path, 1e-9), LONGER) == "trained"
-    assert log(tmp_path, LONGER).count("training from step") == 2
-    assert weights(tmp_path, LONGER) == weights(whole, LONGER)
+    assert checkpoint.exists() and not Store(tmp_path).has_part("models", model.id)
+    assert train_model(*in_store(tmp_path, 1e-9), model) == "trained"
+    assert log(tmp_path, model).count("training from step") == 2
+    assert weights(tmp_path, model) == weights(whole, model)
     curves = Store(tmp_path).read("curves"), Store(whole).read("curves")
     assert curves[0].equals(curves[1])
     assert not checkpoint.exists()
@@ -342,7 +347,7 @@ from pathlib import Path
 from tests.tasks.made_models import changed
 from tests.tasks.test_train import LONGER, in_store
 from tasks.train import train_model
-model = changed(LONGER, method=sys.argv[2], steps=1200)
+model = changed(LONGER["beta_vae"], method=sys.argv[2], steps=1200)
 print("begins", flush=True)
 print(train_model(*in_store(Path(sys.argv[1]), 1e-9), model), flush=True)
 """
@@ -352,7 +357,7 @@ print(train_model(*in_store(Path(sys.argv[1]), 1e-9), model), flush=True)
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("method", ["beta_vae", "factor_vae"])
 def test_killed_ten_times_at_random_moments_gives_the_same_bytes(method, tmp_path):
-    model = changed(LONGER, method=method, steps=1200)
+    model = changed(LONGER["beta_vae"], method=method, steps=1200)
     train_model(*in_store(tmp_path / "whole"), model)
     command = [sys.executable, "-c", OFTEN, str(tmp_path / "killed"), method]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -393,26 +398,13 @@ def interrupted(model: Model, folder: Path, monkeypatch, chunks: int = 1) -> byt
     return Store(folder).read_bytes("models", model.id, "checkpoint.pt")
 
 
-def of_method(method: str) -> Model:
-    """A small model of any method, with an architecture that it can have."""
-    architectures = METHODS[method].architectures or (MODEL.architecture,)
-    return replace(MODEL, method=method, architecture=architectures[-1])
-
-
-def training_of(model: Model) -> Training:
-    network = build_network(model.method, 1, model.latents, model.architecture)
-    none = Feed(lambda number: torch.empty(0), lambda step: torch.Generator())
-    return build_training(model.method, model.strength, network, model.recipe, none)
-
-
-@pytest.mark.parametrize("method", [name for name in METHODS if METHODS[name].has_steps])
+@pytest.mark.parametrize("method", [name for name in METHODS if METHODS[name].has_posterior])
 def test_training_continues_from_a_checkpoint(method, tmp_path, monkeypatch):
-    model = of_method(method)
+    model = replace(MODEL, method=method)
     interrupted(model, tmp_path, monkeypatch, chunks=2)
-    kind = type(training_of(model))
-    steps, optimise = [], kind.optimise
+    steps, optimise = [], TrainingModule.optimise
     monkeypatch.setattr(
-        kind, "optimise", lambda self, step: (steps.append(step), optimise(self, step))[1]
+        TrainingModule, "optimise", lambda self, step: (steps.append(step), optimise(self, step))[1]
     )
     assert train_model(*in_store(tmp_path), model) == "trained"
     assert steps == list(range(40, 50))
