@@ -21,10 +21,10 @@ WITHOUT_ROWS = {"rf_vae", "fairness"}  # of so few pictures hardly two differ in
 def store(tmp_path, monkeypatch) -> Store:
     few_teapots(monkeypatch, 400)
     monkeypatch.setenv("TOLSTOY_DATA", str(tmp_path / "data"))
-    for function in (data_sets.load, data_sets.probe_images):
+    for function in (data_sets.load, data_sets.probe_of):
         function.cache_clear()
     yield Store(Path(tmp_path / "store"))
-    for function in (data_sets.load, data_sets.probe_images):
+    for function in (data_sets.load, data_sets.probe_of):
         function.cache_clear()
 
 

@@ -13,7 +13,7 @@ from tasks.study.sources import with_source
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("TOLSTOY_DATA", str(tmp_path / "data"))
-    for function in (data_sets.load, data_sets.load_own, data_sets.probe_images):
+    for function in (data_sets.load, data_sets.load_own, data_sets.probe_of):
         function.cache_clear()
     return tmp_path / "data"
 
@@ -100,7 +100,7 @@ def test_places_of_own_data_do_not_depend_on_the_current_folder(own, tmp_path, m
 
 def test_the_probe_is_the_same_everywhere(own):
     settled = with_source(own, ())
-    first = data_sets.probe_images(settled, 7)
-    data_sets.probe_images.cache_clear()
+    first = data_sets.probe_of(settled, 7).images
+    data_sets.probe_of.cache_clear()
     assert first.shape == (7, 3, 64, 64)
-    assert np.array_equal(first, data_sets.probe_images(settled, 7))
+    assert np.array_equal(first, data_sets.probe_of(settled, 7).images)
