@@ -43,8 +43,8 @@ class SeveralPictures(Finite, Grid):
 class ReadsBytes(ReadsFactors):
     """The same of pictures that are bytes."""
 
-    def encoder(self, images):
-        return super().encoder(images * 255)
+    def code(self, images):
+        return super().code(images * 255)
 
 
 def whole_table(continuous: bool) -> Table:
