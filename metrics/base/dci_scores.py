@@ -1,4 +1,4 @@
-"""What DCI metrics share: scores of an importance matrix, and of regressors that give one.
+"""What DCI metrics share: scores of an importance matrix, and of regressors' errors.
 
 Entry (i, j) of the matrix says how important latent i is for predicting factor j; never negative.
 
@@ -16,22 +16,12 @@ Conventions:
   of any importance is complete (1).
 """
 
-from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr
 
 from metrics.base.arrays import BadArray, numbers
 from metrics.base.inputs import Score
-from metrics.base.predictors import check_real_tables, standardised, validation_rows
-
-Predict: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
-Fit: TypeAlias = Callable[
-    [NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]],
-    tuple[NDArray[np.float64], Predict],
-]
 
 # The parts that importance_scores() gives, other than the headline.
 IMPORTANCE_PARTS = {
@@ -81,56 +71,6 @@ def importance_scores(importance: ArrayLike) -> list[Score]:
         ),
         *(Score("completeness", float(value), factor) for factor, value in enumerate(factors)),
     ]
-
-
-class Regressors(NamedTuple):
-    """What one regressor per factor has learned."""
-
-    importance: NDArray[np.float64]  # (latents, factors)
-    errors: NDArray[np.float64]  # (training and test, factors), of values scaled to [0, 1]
-    deviation: NDArray[np.float64]  # (factors,), of the training values so scaled
-
-
-def regressors(
-    codes: ArrayLike,
-    factors: ArrayLike,
-    test_codes: ArrayLike,
-    test_factors: ArrayLike,
-    fit: Fit,
-    rng: np.random.Generator,
-) -> Regressors:
-    """Learn every factor from all latents.
-
-    Factors may be real numbers. `fit(codes, target, held_out)` learns a factor and returns every
-    latent's importance and a function that predicts; it may choose a setting by the rows of
-    `held_out`, one in five, the same for all factors. Latents and factors are standardised by the
-    training rows. A factor with one value is not learned: nothing is important for it.
-    """
-    tables = check_real_tables(codes, factors, test_codes, test_factors)
-    latents, test_latents = standardised(tables.codes, tables.test_codes)
-    held_out = validation_rows(len(latents), rng)
-    columns = tables.targets.shape[1]
-    importance = np.zeros((latents.shape[1], columns))
-    errors, spread = np.zeros((2, columns)), np.zeros(columns)
-    for column in range(columns):
-        factor = tables.targets[:, column]
-        width = factor.max() - factor.min()
-        if width == 0:
-            continue
-        mean, deviation = factor.mean(), factor.std()
-        target = (factor - mean) / deviation
-        test_target = (tables.test_targets[:, column] - mean) / deviation
-        importance[:, column], predict = fit(latents, target, held_out)
-        spread[column] = deviation / width
-        for part, (inputs, wanted) in enumerate([(latents, target), (test_latents, test_target)]):
-            errors[part, column] = np.square(predict(inputs) - wanted).mean() * spread[column] ** 2
-    return Regressors(importance, errors, spread)
-
-
-def regressor_scores(learned: Regressors) -> list[Score]:
-    """importance_scores, then error_scores."""
-    errors = error_scores(learned.errors[0], learned.errors[1], learned.deviation)
-    return importance_scores(learned.importance) + errors
 
 
 def error_scores(train: ArrayLike, test: ArrayLike, deviation: ArrayLike) -> list[Score]:

@@ -55,7 +55,9 @@ class Inputs:
 
     A metric's NEEDS names "table" (codes, factors), "test_table" (test_codes, test_factors),
     "targets" (the factors as real numbers, for a metric that predicts those; every other metric
-    reads a continuous factor's bins), "groups" (train_groups, test_groups: points that share one
+    reads a continuous factor's bins; where the data set's authors say which rows are which, also
+    validation rows, on which a predictor's settings are chosen, and zero-shot rows, whose
+    combinations of factors no other rows have), "groups" (train_groups, test_groups: points that share one
     factor's value), "pairs" (train_pairs, test_pairs), "variations" (train_variations,
     test_variations: groups of points that share the values of all factors but `factor`),
     "interventions" (for every factor, the same points under each of its values) and "posterior"
@@ -70,6 +72,10 @@ class Inputs:
     test_factors: Factors | None = None
     targets: NDArray[np.float64] | None = None  # (points, factors); None: the factors
     test_targets: NDArray[np.float64] | None = None
+    validation_codes: Codes | None = None
+    validation_targets: NDArray[np.float64] | None = None
+    zero_shot_codes: Codes | None = None
+    zero_shot_targets: NDArray[np.float64] | None = None
     continuous: tuple[int, ...] = ()  # columns of factors that hold bins of real numbers
     train_pairs: Pairs | None = None
     test_pairs: Pairs | None = None
@@ -127,6 +133,14 @@ class Inputs:
         test_targets = test_factors if self.test_targets is None else self.test_targets
         return self.codes, np.asarray(targets, float), test_codes, np.asarray(test_targets, float)
 
+    def validation(self) -> tuple[Codes, Reals] | None:
+        """Codes and real-valued factors of the validation rows; None where there are none."""
+        return _rows("validation", self.validation_codes, self.validation_targets)
+
+    def zero_shot(self) -> tuple[Codes, Reals] | None:
+        """Codes and real-valued factors of the zero-shot rows; None where there are none."""
+        return _rows("zero_shot", self.zero_shot_codes, self.zero_shot_targets)
+
     @cached_property
     def labels(self) -> Factors:
         """Every latent's bin of 20 equal ones over its range: computed once for all metrics."""
@@ -159,6 +173,15 @@ class Inputs:
         """By metric, (latents, factors): what its evaluate() learned from these inputs and put
         here, for a picture that fits nothing again."""
         return {}
+
+
+def _rows(name: str, codes: Codes | None, targets: Reals | None) -> tuple[Codes, Reals] | None:
+    if codes is None and targets is None:
+        return None
+    if codes is None or targets is None:
+        accepted = "both or neither are accepted"
+        raise ValueError(f"inputs: {name}_codes or {name}_targets is None; {accepted}")
+    return codes, targets
 
 
 def _points_by_value(name: str, codes: Codes, latents: int) -> Codes:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from metrics.base.arrays import BadArray, Codes, Factors, check, numbers, real_targets
 
 Array: TypeAlias = NDArray[Any]
+Rows: TypeAlias = tuple[ArrayLike, ArrayLike]  # codes and factors of the same points
 
 TINY = 1e-150  # squares of smaller numbers underflow
 FAR = 1e30  # in standard deviations; float32, in which forests compute, ends at 3e38
@@ -33,6 +34,13 @@ class RealTables(NamedTuple):
     targets: NDArray[np.float64]
     test_codes: NDArray[np.float64]
     test_targets: NDArray[np.float64]
+
+
+class RealRows(NamedTuple):
+    """Rows of neither table."""
+
+    codes: NDArray[np.float64]
+    targets: NDArray[np.float64]
 
 
 def check_tables(
@@ -62,30 +70,40 @@ def check_real_tables(
     return RealTables(latents, values, test_latents, test_values)
 
 
-def _check_columns(latents: Codes, values: Array, test_latents: Codes, test_values: Array) -> None:
-    for name, train, test in (
-        ("test_codes", latents, test_latents),
-        ("test_factors", values, test_values),
+def check_real_rows(name: str, rows: Rows, tables: RealTables) -> RealRows:
+    """Further rows with the tables' columns, or a ValueError that begins with their name."""
+    codes = numbers(f"{name}_codes", rows[0], ("row", "column")).astype(np.float64)
+    targets = real_targets(f"{name}_factors", rows[1], len(codes))
+    _check_columns(tables.codes, tables.targets, codes, targets, name)
+    return RealRows(codes, targets)
+
+
+def _check_columns(
+    latents: Codes, values: Array, other_latents: Codes, other_values: Array, name: str = "test"
+) -> None:
+    for field, train, other in (
+        (f"{name}_codes", latents, other_latents),
+        (f"{name}_factors", values, other_values),
     ):
-        if train.shape[1] != test.shape[1]:
-            raise BadArray(name, f"{test.shape[1]} columns", f"{train.shape[1]}, as in training")
+        if train.shape[1] != other.shape[1]:
+            raise BadArray(field, f"{other.shape[1]} columns", f"{train.shape[1]}, as in training")
 
 
 def standardised(
-    train: NDArray[np.float64], test: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Both with the training columns' mean 0 and variance 1 (n below).
+    train: NDArray[np.float64], *others: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], ...]:
+    """All with the training columns' mean 0 and variance 1 (n below).
 
-    A column that is constant in training, or differs by less than 1e-150, becomes 0 in both. Test
+    A column that is constant in training, or differs by less than 1e-150, becomes 0 in all. Other
     values further than 1e30 standard deviations from the mean are taken as that far.
     """
     mean = np.where(train.min(axis=0) < train.max(axis=0), train.mean(axis=0), train[0])
-    train, test = train - mean, test - mean
+    train = train - mean
     live = np.abs(train).max(axis=0) > TINY
     deviation = np.where(live, train.std(axis=0), 1.0)
     return (
         np.where(live, train / deviation, 0.0),
-        np.where(live, np.clip(test / deviation, -FAR, FAR), 0.0),
+        *(np.where(live, np.clip((x - mean) / deviation, -FAR, FAR), 0.0) for x in others),
     )
 
 
