@@ -35,6 +35,7 @@ DESCRIPTION = Description(
     pictures=200_000,
     continuous=tuple(range(len(LARGEST))),
     periodic=("azimuth",),
+    has_splits=True,
 )
 SOURCES: tuple[Source, ...] = ("official", "look-alike")
 LOOK_ALIKE = "teapots-look-alike-1.pixels"  # raise both numbers when the pictures change

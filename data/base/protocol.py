@@ -27,6 +27,8 @@ class Description:
 
     The values of a categorical factor have no order; those of a periodic one are evenly spaced on a
     circle, so that the last is next to the first. All other factors are ordered.
+
+    A data set that `has_splits` is a HasSplits.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Description:
     continuous: tuple[int, ...] = field(default=(), kw_only=True)  # factors that are real numbers
     categorical: tuple[str, ...] = field(default=(), kw_only=True)  # names of factors
     periodic: tuple[str, ...] = field(default=(), kw_only=True)  # names of factors
+    has_splits: bool = field(default=False, kw_only=True)
 
 
 class DataSet(Protocol):
@@ -131,6 +134,10 @@ class HasTargets(Finite):
     @abstractmethod
     def targets(self, places: Places) -> Targets:
         """The factors of these pictures as real numbers: (places, factors)."""
+
+    @abstractmethod
+    def positions(self, places: Places) -> Factors:
+        """The factors of these pictures as `sample` gives them: of continuous ones the bins."""
 
 
 @dataclass(frozen=True)

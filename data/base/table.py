@@ -133,6 +133,9 @@ class Table(HasTargets, Description):
         targets[:, list(self.continuous)] = self.real[places]
         return targets
 
+    def positions(self, places: Places) -> Factors:
+        return self.factors[places]
+
     def _refuse(self, point: Numbers) -> NoReturn:
         values = zip(self.factor_names, point.tolist(), strict=True)
         raise WrongInput(

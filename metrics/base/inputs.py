@@ -55,13 +55,15 @@ class Inputs:
 
     A metric's NEEDS names "table" (codes, factors), "test_table" (test_codes, test_factors),
     "targets" (the factors as real numbers, for a metric that predicts those; every other metric
-    reads a continuous factor's bins; where the data set's authors say which rows are which, also
-    validation rows, on which a predictor's settings are chosen, and zero-shot rows, whose
-    combinations of factors no other rows have), "groups" (train_groups, test_groups: points that share one
+    reads a continuous factor's bins), "groups" (train_groups, test_groups: points that share one
     factor's value), "pairs" (train_pairs, test_pairs), "variations" (train_variations,
     test_variations: groups of points that share the values of all factors but `factor`),
     "interventions" (for every factor, the same points under each of its values) and "posterior"
     (of every row of the codes: log-variances and the loss of reconstruction; no factors).
+
+    Where the data set's authors say which rows are for what, metrics that need "targets" are also
+    given validation rows, to choose the settings of a predictor, and zero-shot rows, whose
+    combinations of factors no other rows have.
     """
 
     codes: Codes  # (points, latents)
