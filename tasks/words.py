@@ -47,8 +47,19 @@ def method_name(sweep: str) -> str:
 
 
 def symbol(sweep: str) -> str:
+    """Of the strength; empty of a method that has none."""
     method = method_of(sweep)
     return METHODS[method].symbol if method in METHODS else "strength"
+
+
+def strength_name(sweep: str, strength: float) -> str:
+    """`β = 4`; empty of a method that has no strength."""
+    return f"{symbol(sweep)} = {strength_text(strength)}" if symbol(sweep) else ""
+
+
+def cell_title(sweep: str, strength: float) -> str:
+    """`β-VAE, β = 4`; only the name of a method that has no strength."""
+    return ", ".join(filter(None, (method_name(sweep), strength_name(sweep, strength))))
 
 
 def metric_name(name: str) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import pandas as pd
 
-from models import METHODS
+from models import METHODS, STUDY_2019
 from models.recipe import Recipe
 from tasks.report.frames import CELL, DATA_SET, groups
 from tasks.report.intervals import of_rank_correlation
@@ -49,7 +49,7 @@ class Population:
     """The models that a paper's number is of: every strength of its methods, with so many seeds."""
 
     data: tuple[str, ...]
-    methods: tuple[str, ...] = tuple(METHODS)
+    methods: tuple[str, ...] = STUDY_2019
     seeds: int = SEEDS
 
     @property
@@ -131,11 +131,7 @@ def _reasons(
 def other_settings(study: Study) -> str:
     """Those that change the numbers and are not the papers'."""
     recipe, papers = study.training.recipe, Recipe()
-    found = {
-        name: (value, getattr(papers, name))
-        for name, value in recipe
-        if name != "steps" and value != getattr(papers, name)
-    }
+    found = different_settings(recipe, papers)
     if study.training.steps > PAPERS_STEPS:
         found["steps"] = (study.training.steps, PAPERS_STEPS)
     if study.metrics.points != (points := Metrics().points):
@@ -143,6 +139,15 @@ def other_settings(study: Study) -> str:
     return "; ".join(
         f"{name} {ours}, the papers {theirs}" for name, (ours, theirs) in found.items()
     )
+
+
+def different_settings(ours: Recipe, papers: Recipe) -> dict[str, tuple[Any, Any]]:
+    """By name, but for the steps: ours and the paper's."""
+    return {
+        name: (value, getattr(papers, name))
+        for name, value in ours
+        if name != "steps" and value != getattr(papers, name)
+    }
 
 
 def by_source(models: pd.DataFrame, data: str) -> Iterator[tuple[str, pd.DataFrame]]:

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from tasks.report.figures.colours import Style
 from tasks.report.figures.sparklines import legend_marker
-from tasks.words import SOURCES, data_name, method_name, strength_text, symbol
+from tasks.words import SOURCES, cell_title, data_name, method_name
 
 LINK = re.compile(r"</?a\b[^>]*>")
 Styles = Mapping[str, Style]
@@ -38,9 +38,7 @@ def without_links(text: str) -> str:
 
 def method_label(method: str, styles: Styles, strength: float | None = None) -> Markup:
     """With a strength: `β-VAE, β = 4`."""
-    text = method_name(method)
-    if strength is not None:
-        text += f", {symbol(method)} = {strength_text(strength)}"
+    text = method_name(method) if strength is None else cell_title(method, strength)
     swatch = Markup('<span class="swatch" style="background:var({})"></span>')
     return swatch.format(styles[method].variable) + text
 

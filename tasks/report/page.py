@@ -33,6 +33,7 @@ from tasks.report.point_links import PointLinks
 from tasks.report.progress import progress
 from tasks.report.provenance import provenance
 from tasks.report.questions import QUESTIONS, Answer, Question, Sentence, load
+from tasks.report.real_factors import has_real_factors
 from tasks.report.results import Results, read_results
 from tasks.study.spec import Study
 from tasks.words import SOURCES, metric_name, number, plural
@@ -116,7 +117,10 @@ def sections(results: Results, questions: Sequence[str]) -> list[list[Part]]:
     for name in questions:
         question, answer = load(name)
         opens = load(question.section)[0] if question.section else question
-        if (question.needs_factors or opens.needs_factors) and not results.has_factors:
+        asked = (question, opens)
+        if any(q.needs_factors for q in asked) and not results.has_factors:
+            continue
+        if any(q.needs_real_factors for q in asked) and not has_real_factors(results.study):
             continue
         part = Part(name, question, answer(results))
         section = by_section.setdefault(question.section or name, [])

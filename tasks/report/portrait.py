@@ -50,4 +50,5 @@ def portrait(
         reconstruction=pictures.get("reconstruction"),
         informative=results.study.udr.kl_threshold,
         samples=pictures.get("samples"),
+        zero_shot=pictures.get("zero_shot"),
     )

@@ -63,6 +63,8 @@ QUESTIONS = (
     "model_selection",
     "downstream",
     "label_savings",
+    "kinds_of_models",
+    "zero_shot",
     "curves",
     "pictures",
     "traversals_by_udr",
@@ -87,6 +89,9 @@ class Question:
     section: str = ""  # the question whose section it is in; empty: it has its own
     papers: tuple[tuple[str, str], ...] = ()  # (key of tasks.citations.PAPERS, place in it)
     needs_factors: bool = False  # left out, with its section, where pictures have none
+    needs_real_factors: bool = (
+        False  # likewise, where no data set has factors that are real numbers
+    )
 
     @property
     def place(self) -> str:
@@ -207,7 +212,8 @@ class Picture:
 
 @dataclass(frozen=True)
 class Portrait:
-    """One model: a heading, facts, its traversal, its reconstructions, its samples of the prior."""
+    """One model: a heading, facts, its traversal, its reconstructions, also of pictures that were
+    left out of the training, and its samples of the prior."""
 
     heading: str
     facts: tuple[tuple[str, str], ...]
@@ -217,6 +223,7 @@ class Portrait:
     reconstruction: Picture | None
     informative: float  # latents with a KL of at most this are greyed
     samples: Picture | None = None
+    zero_shot: Picture | None = None
 
 
 @dataclass(frozen=True)

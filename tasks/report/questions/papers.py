@@ -7,6 +7,9 @@ from dataclasses import replace
 
 from tasks.report.comparable import PAPERS_STEPS, Population, members, with_grid
 from tasks.report.published import (
+    EASTWOOD,
+    KINDS_DATA,
+    KINDS_TABLES,
     METHODS,
     OTHER_TABLES,
     REINFORCEMENT,
@@ -17,7 +20,7 @@ from tasks.report.published import (
 )
 from tasks.report.questions import Answer, Published, Question, Sentence
 from tasks.report.results import Results
-from tasks.words import plural
+from tasks.words import data_name, plural
 
 QUESTION = Question("Beside the papers", menu="Beside the papers", needs_factors=True)
 SECONDS_PER_YEAR = 365.25 * 24 * 3600
@@ -44,7 +47,7 @@ def answer(results: Results) -> Answer:
 
 def _rows(results: Results) -> Iterator[Published]:
     yield _years(results)
-    for what, published, place, why in REINFORCEMENT, *OTHER_TABLES:
+    for what, published, place, why in REINFORCEMENT, *OTHER_TABLES, *_tables_of_kinds(results):
         yield Published(
             what=what,
             ours=None,
@@ -53,6 +56,13 @@ def _rows(results: Results) -> Iterator[Published]:
             why_not=why,
             grid="not computed",
         )
+
+
+def _tables_of_kinds(results: Results) -> Iterator[tuple[str, None, str, str]]:
+    """Those that questions compare with in a study of the paper's pictures, for any other."""
+    if all(choice.name != KINDS_DATA for choice in results.study.data):
+        for table, what in KINDS_TABLES:
+            yield what, None, f"{EASTWOOD}, Table {table}", f"no models on {data_name(KINDS_DATA)}"
 
 
 def _years(results: Results) -> Published:

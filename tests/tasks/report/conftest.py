@@ -19,11 +19,13 @@ from PIL import Image
 from infra.store import Store, merged_key
 from infra.tables import KEYS, schema
 from metrics import METRICS
+from models import METHODS
 from tasks.study.axes import sweep_name
 from tasks.study.data_choice import DataChoice
 from tasks.study.label_noise import noisy_part
 from tasks.study.model import cell_of
 from tasks.study.spec import Study
+from tests.tasks.report import teapots
 
 # Parts of metrics that a question may read; add yours.
 PARTS = {
@@ -220,7 +222,7 @@ def _fill_cell(
     latents: int,
 ) -> list[dict[str, Any]]:
     rows: dict[str, list[dict[str, Any]]] = {
-        name: [] for name in ("models", "scores", "curves", "pictures", "ranks")
+        name: [] for name in ("models", "scores", "curves", "pictures", "ranks", "representations")
     }
     sweep = sweep_name(method, {"latents": latents} if isinstance(grid.latents, tuple) else {})
     for seed in range(grid.seeds):
@@ -242,7 +244,10 @@ def _fill_cell(
         kl = np.sort(draws.gamma(2.0, 1.6 - quality, latents))[::-1]
         kl *= np.arange(latents) < (9 - 6 * quality) * latents / LATENTS
         kl = draws.permutation(kl).astype(np.float32)
-        rows["models"].append({**keys, **_model(grid, kl, reason)})
+        facts = METHODS.get(method)
+        has_posterior = facts is None or facts.has_posterior
+        made_up = (method, strength, seed, latents)
+        rows["models"].append({**keys, **_model(grid, kl, reason, has_posterior)})
         if reason:
             continue
         for metric in grid.metrics:
@@ -266,19 +271,28 @@ def _fill_cell(
                 for part in FACTOR_PARTS.get(metric, ())
                 for place, factor in enumerate(FACTORS, 1)
             ]
+            if data == "teapots" and metric in ("dci_lasso", "dci_forest"):
+                regressor = teapots.scores(metric, *made_up)
+                parts = {part for part, *_ in regressor}
+                scores = [*(row for row in scores if row[0] not in parts), *regressor]
             rows["scores"] += [
                 {**keys, **about, "part": part, "factor": factor, "value": number, "reason": ""}
                 for part, factor, number in scores
             ]
-        if grid.curves:
-            rows["curves"] += [{**keys, **point} for point in _curve(grid, float(kl.sum()), draws)]
+        if grid.curves and (facts is None or facts.has_steps):
+            curve = _curve(grid, float(kl.sum()), draws)
+            none = {} if has_posterior else {"reconstruction": None, "kl": None}
+            rows["curves"] += [{**keys, **point, **none} for point in curve]
         if grid.pictures:
-            rows["pictures"] += [{**keys, **picture} for picture in _pictures(data, kl)]
+            of_model = _pictures(data, kl, has_posterior)
+            rows["pictures"] += [{**keys, **picture} for picture in of_model]
+        if data == "teapots":
+            rows["representations"] += [{**keys, **r} for r in teapots.representation(*made_up)]
         for pool in grid.pools:
             udr = float(np.clip(0.8 * good + draws.normal(0, 0.05), 0, 1))
             rows["ranks"].append({**keys, **_rank(pool, udr, kl)})
     key = merged_key(f"{data}-{sweep}-{strength:g}")
-    for table in ("models", "scores", "curves", "pictures"):
+    for table in ("models", "scores", "curves", "pictures", "representations"):
         if rows[table]:
             _write(store, table, key, rows[table])
     return rows["ranks"]
@@ -290,8 +304,8 @@ def _noise(identity: str, metric: str, amount: int) -> float:
     return float(draws.normal(0, 0.05 * amount))
 
 
-def _model(grid: Grid, kl: np.ndarray, reason: str) -> dict[str, Any]:
-    total = None if reason else float(kl.sum())
+def _model(grid: Grid, kl: np.ndarray, reason: str, has_posterior: bool) -> dict[str, Any]:
+    total = float(kl.sum()) if has_posterior and not reason else None
     return {
         "status": "diverged" if reason else "trained",
         "reason": reason,
@@ -302,7 +316,7 @@ def _model(grid: Grid, kl: np.ndarray, reason: str) -> dict[str, Any]:
         "reconstruction": None if total is None else 40.0,
         "kl": total,
         "elbo": None if total is None else -40.0 - total,
-        "kl_per_latent": [] if reason else kl.tolist(),
+        "kl_per_latent": [] if total is None else kl.tolist(),
         "training_steps": grid.steps,
         "versions": json.dumps({"torch": "2.13.0", "numpy": "2.4.6", "python": "3.11.9"}),
         "memory_mb": 500.0,
@@ -334,15 +348,19 @@ def _rank(pool: str, udr: float, kl: np.ndarray) -> dict[str, Any]:
     }
 
 
-def _pictures(data: str, kl: np.ndarray) -> list[dict[str, Any]]:
+def _pictures(data: str, kl: np.ndarray, has_posterior: bool) -> list[dict[str, Any]]:
     order = [int(latent) for latent in np.argsort(-kl, kind="stable")]
     channels = 1 if data in ("dsprites", "smallnorb") else 3
     dead = tuple(bool(kl[latent] <= 0.01) for latent in order)
+    if not has_posterior:
+        order, dead = list(range(len(kl))), ()
+    zero_shot = {"kind": "zero_shot", "order": [], "kl": [], "png": _blobs(2, 8, channels, ())}
     return [
+        *([zero_shot] if data == "teapots" else []),
         {
             "kind": "traversal",
             "order": order,
-            "kl": kl[order].tolist(),
+            "kl": kl[order].tolist() if has_posterior else [],
             "png": _blobs(len(order), 9, channels, dead),
         },
         {"kind": "reconstruction", "order": [], "kl": [], "png": _blobs(2, 8, channels, ())},

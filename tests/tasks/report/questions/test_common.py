@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from infra.store import Store
-from models import METHODS
+from models import METHODS, NO_STRENGTH, STUDY_2019
 from tasks.citations import PAPERS
 from tasks.report.coverage import drawn_models
 from tasks.report.page import sections, write_report
-from tasks.report.published import SIX
+from tasks.report.published import KINDS_DATA, SIX
 from tasks.report.questions import (
     ON_REQUEST,
     QUESTIONS,
@@ -30,6 +30,7 @@ from tasks.report.questions import (
     Table,
     load,
 )
+from tasks.report.real_factors import has_real_factors
 from tasks.report.results import Results, read_results
 from tasks.report.verdicts import verdict
 from tests.tasks.report.conftest import (
@@ -44,7 +45,7 @@ from tests.tasks.report.parsed import checked
 
 PAPERS_GRID = Grid(
     data=("dsprites", "noisy_dsprites"),
-    methods={name: method.strengths for name, method in METHODS.items()},
+    methods={name: METHODS[name].strengths for name in STUDY_2019},
     seeds=3,
     steps=300_000,
     metrics=(*SIX, "downstream_logistic", "downstream_trees", "fairness", "unsupervised"),
@@ -55,6 +56,7 @@ SMALL = replace(PAPERS_GRID, data=("dsprites",), methods={"beta_vae": (1.0, 4.0)
 # They list published numbers whatever there is of ours.
 BESIDE = ("variance_explained", "metrics_agree", "udr_with_mig", "transfer")
 OF_SWEPT_LATENTS = ("model_selection",)
+OF_REAL_FACTORS = ("kinds_of_models", "zero_shot")
 TWO_METHODS = ("beta_vae", "dip_vae_i")
 MINE = replace(SMALL, data=("mine",), sources={"mine": "user"}, seeds=6)
 
@@ -117,6 +119,17 @@ CASES: dict[str, tuple[Grid, Callable[[Store], None]]] = {
             data=("cars3d", "dsprites"),
             methods={"beta_vae": (1.0, 4.0, 16.0)},
             latents=(2, 4),
+            diverged={},
+        ),
+        nothing,
+    ),
+    "kinds of models": (
+        replace(
+            PAPERS_GRID,
+            data=(KINDS_DATA,),
+            sources={KINDS_DATA: "look-alike"},
+            methods={"pca": (NO_STRENGTH,), "beta_vae": (1.0, 6.0), "infogan": (6.0,)},
+            metrics=("dci_lasso", "dci_forest", *SIX),
             diverged={},
         ),
         nothing,
@@ -238,7 +251,13 @@ def test_there_is_a_page_of_whatever_there_is(
     monkeypatch.setattr("tasks.report.page.load", answered)  # each question is asked once
     page = checked(write_report(results.store, results.study))
     asked = [load(name)[0] for name in QUESTIONS]
-    wanted = {q.menu for q in asked if q.menu and (results.has_factors or not q.needs_factors)}
+    wanted = {
+        q.menu
+        for q in asked
+        if q.menu
+        and (results.has_factors or not q.needs_factors)
+        and (has_real_factors(results.study) or not q.needs_real_factors)
+    }
     menu = {part.question.menu for part, *_ in sections(results, QUESTIONS)}
     assert menu == wanted
     assert {name for name, q in zip(QUESTIONS, asked, strict=True) if q.menu in wanted} <= set(
@@ -247,8 +266,10 @@ def test_there_is_a_page_of_whatever_there_is(
 
 
 def test_the_full_grid_answers_every_question(answers: Answers) -> None:
+    cases = dict.fromkeys(OF_SWEPT_LATENTS, "latents swept")
+    cases |= dict.fromkeys(OF_REAL_FACTORS, "kinds of models")
     for name in QUESTIONS:
-        answer = answers("latents swept" if name in OF_SWEPT_LATENTS else "full grid", name)
+        answer = answers(cases.get(name, "full grid"), name)
         assert not answer.is_missing, name
 
 
