@@ -8,7 +8,7 @@ scores.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -43,7 +43,7 @@ class Kind:
 
     method: str
     strength: float
-    models: pd.DataFrame
+    models: pd.DataFrame = field(compare=False)
 
     @property
     def title(self) -> str:

@@ -64,6 +64,7 @@ QUESTIONS = (
     "downstream",
     "label_savings",
     "kinds_of_models",
+    "importances",
     "zero_shot",
     "curves",
     "pictures",
