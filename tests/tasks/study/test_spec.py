@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from pathlib import Path
 
@@ -46,6 +47,29 @@ def test_the_grids_of_papers_that_sweep_latents() -> None:
     assert holtz.metrics.label_noise == ("low", "medium", "high")
     assert len(carbonneau.cells()) == 72 and len(carbonneau.seed_list) == 1
     assert {choice.name for choice in carbonneau.data} == {"cars3d", "smallnorb"}
+
+
+def test_the_comparison_on_teapots_and_a_small_one() -> None:
+    """Eastwood & Williams 2018, section 4.2 and appendix A; the released code's epochs and Adam."""
+    paper, small = read_study("eastwood-2018"), read_study("teapots-small")
+    assert paper.methods == {"pca": (0.0,), "beta_vae": (1.0, 6.0), "infogan": (6.0,)}
+    assert (paper.architecture, paper.latents, paper.seed_list) == ("resnet", 10, tuple(range(5)))
+    training = paper.training
+    assert (training.batch_size, training.learning_rate) == (64, 1e-4)
+    assert (training.beta1, training.beta2) == (0, 0.9)
+    assert training.steps == math.ceil(50 * 142_927 / training.batch_size)
+    assert paper.metrics.names == ("dci_lasso", "dci_forest")
+    largest = {"points": 160_000, "test_points": 21_238}  # of the authors' splits and gap
+    assert all(getattr(paper.metrics, name) >= count for name, count in largest.items())
+    assert (paper.data[0].first_pictures, small.data[0].first_pictures) == (0, 20_000)
+    assert small.metrics.points >= 20_000 <= small.metrics.test_points
+    both = [study.model_dump() for study in (paper, small)]
+    assert {key for key in both[0] if both[0][key] != both[1][key]} == {
+        *("name", "about", "data", "architecture", "seeds", "probe", "training", "metrics")
+    }
+    recipes = [study.training.recipe.model_dump() for study in (paper, small)]
+    changed = {key for key in recipes[0] if recipes[0][key] != recipes[1][key]}
+    assert changed == {"steps", "learning_rate"}, "its `about` says what is changed"
 
 
 @pytest.mark.parametrize("name", preset_names())
