@@ -77,7 +77,7 @@ class StudyRun:
                 "dynamics": len(states) if study.traces is not None else 0,
             },
             cells=len(states),
-            steps=sum(m.steps for state in states for m in state.unfinished),
+            steps=sum(m.steps * m.step_cost for state in states for m in state.unfinished),
         )
         self._count_steps()
 
@@ -104,7 +104,7 @@ class StudyRun:
         self._count_steps()
 
     def _count_steps(self) -> None:
-        left = sum(state.steps_left for state in self.cells.values())
+        left = sum(state.work_left for state in self.cells.values())
         self.progress.count_steps(self.progress.steps - left)
 
     def check(self, workers: Workers) -> None:
@@ -145,7 +145,7 @@ class StudyRun:
                     status = self._give_up(model, status, resources.tries)
                 state.status[model.id] = status
                 known = state.under_way.pop(model.id, 0)
-                self.progress.add("train", status, model.steps - known)
+                self.progress.add("train", status, (model.steps - known) * model.step_cost)
                 if status == TRAINED:
                     self._score_soon(cell, model)
                 elif self.study.metrics.names:

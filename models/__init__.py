@@ -26,6 +26,7 @@ class Method:
     has_posterior: bool = True  # a mean and a log-variance per latent; otherwise a code only
     has_steps: bool = True  # learns by optimiser steps; otherwise it is fitted at once
     architectures: tuple[str, ...] = ()  # those that it can have; none: all
+    step_cost: int = 1  # how many steps of β-VAE take as long as one, roughly; for progress
 
 
 NO_STRENGTH = 0.0  # of a method that has none
@@ -47,6 +48,7 @@ METHODS: dict[str, Method] = {
         in_2019=False,
         has_posterior=False,
         architectures=RESNETS,
+        step_cost=13,
     ),
 }
 STUDY_2019 = tuple(name for name, method in METHODS.items() if method.in_2019)

@@ -77,6 +77,10 @@ class Model:
         """Optimiser steps from nothing to the end."""
         return self.recipe.steps if self.has_steps else 0
 
+    @property
+    def step_cost(self) -> int:
+        return METHODS[self.method].step_cost if self.method in METHODS else 1
+
     @cached_property
     def id(self) -> str:
         canonical = json.dumps(self.identity, sort_keys=True, separators=(",", ":"))

@@ -54,6 +54,11 @@ class CellState:
             max(0, model.steps - self.under_way.get(model.id, 0)) for model in self.unfinished
         )
 
+    @property
+    def work_left(self) -> int:
+        """The same, each counted as the steps of β-VAE that take as long."""
+        return self.steps_left * self.cell.models[0].step_cost
+
     def count(self, status: str) -> int:
         return list(self.status.values()).count(status)
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from models import METHODS
+from models import STUDY_2019
 from tasks.report import intervals
 from tasks.report.claims import ALL, Claim, claims_table
 from tasks.report.comparable import Population, members
@@ -181,7 +181,7 @@ def independence_claims(models: pd.DataFrame) -> Iterator[Claim]:
         else "",
         all(first for data, first in highest.items() if data != "smallnorb"),
         models[models["method"] != "annealed_vae"],
-        Population(SEVEN, tuple(name for name in METHODS if name != "annealed_vae")),
+        Population(SEVEN, tuple(name for name in STUDY_2019 if name != "annealed_vae")),
     )
     above, count = sum(row.above for row in rows), sum(row.models for row in rows)
     share = intervals.of_share(above, count)

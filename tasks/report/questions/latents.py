@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 from markupsafe import Markup
 
-from models import METHODS
+from models import STUDY_2019
 from tasks.report.comparable import Population, members, why_not_quoted, with_grid
 from tasks.report.frames import groups
 from tasks.report.intervals import of_mean
@@ -75,7 +75,7 @@ def answer(results: Results) -> Answer:
 def _published(results: Results) -> Published:
     """The means are compared as if models were independent: their interval is the normal one."""
     mean, deviation = SWITCHED_OFF
-    methods = tuple(name for name in METHODS if name != NEVER_OFF)
+    methods = tuple(name for name in STUDY_2019 if name != NEVER_OFF)
     population = Population(TABLE_7_DATA, methods)
     models, n = members(results.models, population), population.models
     ours = of_models(models)
