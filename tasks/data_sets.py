@@ -26,7 +26,7 @@ from tasks.study.data_choice import DataChoice
 from tasks.study.sources import own_table, with_source
 
 MOST_PICTURES, FEWER_PICTURES = 200_000, 20_480  # that a method which is fitted at once reads
-BLOCK = 2048
+BLOCK = 512
 
 
 def describe(choice: DataChoice) -> Description:
