@@ -65,7 +65,7 @@ def perturbed(
 def with_noisy_tables(
     clean: Inputs, noise: Mapping[int, Noise], data_set: DataSet, streams: Streams
 ) -> Inputs:
-    """Both tables with noise on their labels, without what was learned from the clean ones."""
+    """All tables with noise on their labels, without what was learned from the clean ones."""
     changed: dict[str, Any] = {}
     for purpose, start in (("table", ""), ("test table", "test_")):
         factors, targets = getattr(clean, f"{start}factors"), getattr(clean, f"{start}targets")
@@ -78,6 +78,15 @@ def with_noisy_tables(
                 changed[f"{start}targets"] = _noisy_targets(
                     targets, noisy, noise, data_set, streams, purpose
                 )
+    for split in ("validation", "zero_shot"):
+        if (targets := getattr(clean, f"{split}_targets")) is not None:
+            purpose = f"{split} table"
+            values = {place: of for place, of in noise.items() if place not in data_set.continuous}
+            every = np.ones(targets.shape, bool)
+            noisy = perturbed(targets.astype(np.int64), every, values, data_set, streams, purpose)
+            changed[f"{split}_targets"] = _noisy_targets(
+                targets, noisy, noise, data_set, streams, purpose
+            )
     return replace(clean, **changed)
 
 

@@ -7,14 +7,14 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
-from data.base.protocol import DataSet, Factors, Finite, HasTargets, Targets
+from data.base.protocol import DataSet, Factors, Finite, HasSplits, HasTargets, Targets
 from infra.store import Store
 from metrics import DEVIATION, HEADLINE, METRICS
 from metrics.base.gaussians import sample
@@ -38,6 +38,8 @@ from tasks.weights import load_model
 COLUMNS = ("protocol", "metric", "part", "factor", "value", "reason", "seconds", "stream")
 Codes = NDArray[np.float32]
 Show: TypeAlias = Callable[[Any], NDArray[np.float32]]
+Split = Literal["train", "validation", "test", "zero_shot"]
+FURTHER: tuple[Split, ...] = ("validation", "zero_shot")  # beside the table and the test table
 IMAGES_AT_ONCE = 8192  # drawn and encoded together: this bounds the memory
 
 
@@ -170,13 +172,18 @@ def prepare_inputs(network: Network, data_set: DataSet, model: Model, settings: 
 
 
 def _codes_of(network: Network, data_set: DataSet, settings: Metrics) -> CodesOf:
-    return CodesOf(network, data_set, images_per_model(settings, data_set.factor_sizes))
+    has_splits = isinstance(data_set, HasSplits)
+    images = images_per_model(settings, data_set.factor_sizes, has_splits=has_splits)
+    return CodesOf(network, data_set, images)
 
 
 def draw_inputs(
     codes_of: CodesOf, data_set: DataSet, settings: Metrics, streams: Streams
 ) -> Inputs:
     """Codes of i.i.d. rows and of all kinds of groups that the metrics need.
+
+    Of a data set with splits the rows of each table are from its split, none drawn twice, and
+    groups are from all pictures.
 
     Every input has its own random stream, so adding a metric changes no number of another.
     Pictures without factors give rows without columns, and no groups.
@@ -185,19 +192,20 @@ def draw_inputs(
     drawn = _drawn_groups(codes_of, data_set, settings, streams, {})
     if "test_table" in wanted:
         draws = streams("test table")
-        drawn["test_factors"] = data_set.sample(settings.test_points, draws)
-        drawn["test_codes"], drawn["test_targets"] = codes_of.with_targets(
-            drawn["test_factors"], draws
-        )
-    draws = streams("table")
-    factors = data_set.sample(settings.points, draws)
+        drawn["test_factors"], pictures = codes_of.rows("test", settings.test_points, draws)
+        drawn["test_codes"], drawn["test_targets"] = codes_of.with_targets(pictures)
+    if "targets" in wanted and isinstance(data_set, HasSplits):
+        for split in FURTHER:
+            _, pictures = codes_of.rows(split, settings.test_points, streams(f"{split} table"))
+            drawn[f"{split}_codes"], _ = codes_of.with_targets(pictures)
+            drawn[f"{split}_targets"] = data_set.targets(pictures.points)
+    factors, pictures = codes_of.rows("train", settings.points, streams("table"))
     if "posterior" in wanted:
-        noise = streams("posterior")
         codes, drawn["targets"], drawn["logvar"], drawn["reconstruction"] = codes_of.posteriors(
-            factors, draws, noise
+            pictures, streams("posterior")
         )
     else:
-        codes, drawn["targets"] = codes_of.with_targets(factors, draws)
+        codes, drawn["targets"] = codes_of.with_targets(pictures)
     seed = int(streams("trees").integers(SEEDS))
     return Inputs(
         codes,
@@ -290,6 +298,13 @@ def _drawn_groups(
     return drawn | {"impossible": impossible}
 
 
+class Pictures(NamedTuple):
+    """Numbers of pictures, or the points that say what they show; and what draws them."""
+
+    points: NDArray[Any]
+    show: Show
+
+
 class CodesOf:
     """A model's codes of points. Each picture is encoded once where more are read than exist.
 
@@ -304,26 +319,37 @@ class CodesOf:
             self.known = encode_all(network, data_set.show, count)
 
     def __call__(self, factors: NDArray[np.int64], draws: np.random.Generator) -> Codes:
-        codes, _ = self.with_targets(factors.reshape(-1, factors.shape[-1]), draws)
+        pictures = self._pictures(factors.reshape(-1, factors.shape[-1]), draws)
+        codes, _ = self.with_targets(pictures)
         return codes.reshape(*factors.shape[:-1], -1)
 
-    def with_targets(
-        self, factors: NDArray[np.int64], draws: np.random.Generator
-    ) -> tuple[Codes, Targets | None]:
-        """Codes and targets of points (points, factors)."""
-        points, show = self._pictures(factors, draws)
+    def rows(
+        self, split: Split, count: int, draws: np.random.Generator
+    ) -> tuple[Factors, Pictures]:
+        """Factors (points, factors) and their pictures: independent, or of a data set with splits
+        different ones of this split, all if it has no more."""
+        if isinstance(self.data_set, HasSplits):
+            every = getattr(self.data_set.splits(), split)
+            places = draws.choice(every, min(count, len(every)), replace=False)
+            return self.data_set.positions(places), Pictures(places, self.data_set.show)
+        factors = self.data_set.sample(count, draws)
+        return factors, self._pictures(factors, draws)
+
+    def with_targets(self, pictures: Pictures) -> tuple[Codes, Targets | None]:
+        """Codes and targets of these pictures."""
+        points, show = pictures
         codes = _encoded(self.network, show, points) if self.known is None else self.known[points]
         return codes, self._targets(points)
 
     def posteriors(
-        self, factors: NDArray[np.int64], draws: np.random.Generator, noise: np.random.Generator
+        self, pictures: Pictures, noise: np.random.Generator
     ) -> tuple[Codes, Targets | None, Codes | None, NDArray[np.float64] | None]:
         """The same codes and targets, log-variances, and each picture's loss from one sample; the
         last two are none without a posterior.
 
         Pictures are encoded again where codes are known, as their loss needs the picture anyway.
         """
-        points, show = self._pictures(factors, draws)
+        points, show = pictures
         parts = []
         for images in _batches(show, points):
             mean, logvar = encode(self.network, images)
@@ -339,15 +365,12 @@ class CodesOf:
             return self.data_set.targets(points)
         return None
 
-    def _pictures(
-        self, factors: NDArray[np.int64], draws: np.random.Generator
-    ) -> tuple[NDArray[Any], Show]:
-        """The numbers of pictures where codes are known or targets are needed, else the points;
-        and what draws them."""
+    def _pictures(self, factors: NDArray[np.int64], draws: np.random.Generator) -> Pictures:
+        """By their numbers where codes are known or targets are needed, else by the points."""
         numbered = self.known is not None or bool(self.data_set.continuous)
         if numbered and isinstance(self.data_set, Finite):
-            return self.data_set.places(factors, draws), self.data_set.show
-        return factors, lambda part: self.data_set.images(part, draws)
+            return Pictures(self.data_set.places(factors, draws), self.data_set.show)
+        return Pictures(factors, lambda part: self.data_set.images(part, draws))
 
 
 def _joined(parts: Iterable[NDArray[Any] | None]) -> NDArray[Any] | None:

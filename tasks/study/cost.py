@@ -174,7 +174,7 @@ def _scoring(
         return 0.0
     points = settings.repeats * settings.points
     regimes = len(noise_by_regime(settings.label_noise, data_set))
-    images = images_per_model(settings, data_set.factor_sizes, regimes)
+    images = images_per_model(settings, data_set.factor_sizes, regimes, data_set.has_splits)
     images = min(images, data_set.pictures or images)
     decoded = points if "posterior" in needs(settings.names) else 0
     metrics = of_model["metrics"] * (1 + regimes) * points / few_points(settings).points

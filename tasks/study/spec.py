@@ -130,17 +130,22 @@ class Running(Settings):
     storage_minutes: Annotated[float, Field(ge=0)] = 10.0  # to wait for a full or read-only store
 
 
-def images_per_model(settings: Metrics, factor_sizes: Sequence[int], regimes: int = 0) -> int:
+def images_per_model(
+    settings: Metrics, factor_sizes: Sequence[int], regimes: int = 0, has_splits: bool = False
+) -> int:
     """Images that the metrics read of one model, counted as often as they are read: without label
-    noise, and once more in so many regimes of it, which read the same tables."""
+    noise, and once more in so many regimes of it, which read the same tables. A data set with
+    splits also has validation and zero-shot rows for metrics that predict its factors."""
     wanted = needs(settings.names)
     table = settings.points if settings.names else 0
-    test_table = settings.test_points if "test_table" in wanted else 0
+    tests = ("test_table" in wanted) + 2 * (has_splits and "targets" in wanted)
     times = {"groups": 1, "pairs": 2, "variations": 1}
     images_in_groups = (settings.points + settings.test_points) * settings.group_size
     groups = images_in_groups * sum(times[kind] for kind in times if kind in wanted)
     interventions = INTERVENED * sum(factor_sizes) if "interventions" in wanted else 0
-    return settings.repeats * (table + test_table + (1 + regimes) * (groups + interventions))
+    return settings.repeats * (
+        table + tests * settings.test_points + (1 + regimes) * (groups + interventions)
+    )
 
 
 Strength = Annotated[float, Field(ge=0, allow_inf_nan=False)]
