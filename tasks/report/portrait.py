@@ -32,7 +32,7 @@ def portrait(
         ("seed", str(model["seed"])),
         *((column.title, number(float(model[column.id]))) for column in columns),
         *((("informative latents", latents),) if pd.notna(model["informative"]) else ()),
-        ("KL", number(float(model["kl"]), 2)),
+        *((("KL", number(float(model["kl"]), 2)),) if pd.notna(model["kl"]) else ()),
         ("model_id", model_link(model)),
     )
     if pictures is None:

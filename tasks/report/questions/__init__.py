@@ -65,6 +65,7 @@ QUESTIONS = (
     "label_savings",
     "kinds_of_models",
     "importances",
+    "codes_and_factors",
     "zero_shot",
     "curves",
     "pictures",

@@ -222,7 +222,7 @@ def _fill_cell(
     latents: int,
 ) -> list[dict[str, Any]]:
     rows: dict[str, list[dict[str, Any]]] = {
-        name: [] for name in ("models", "scores", "curves", "pictures", "ranks", "representations")
+        name: [] for name in ("models", "scores", "curves", "pictures", "ranks")
     }
     sweep = sweep_name(method, {"latents": latents} if isinstance(grid.latents, tuple) else {})
     for seed in range(grid.seeds):
@@ -287,12 +287,15 @@ def _fill_cell(
             of_model = _pictures(data, kl, has_posterior)
             rows["pictures"] += [{**keys, **picture} for picture in of_model]
         if data == "teapots":
-            rows["representations"] += [{**keys, **r} for r in teapots.representation(*made_up)]
+            codes = [{**keys, **row} for row in teapots.representation(*made_up)]
+            _write(
+                store, "representations", str(keys["model_id"]), codes
+            )  # studies do not merge it
         for pool in grid.pools:
             udr = float(np.clip(0.8 * good + draws.normal(0, 0.05), 0, 1))
             rows["ranks"].append({**keys, **_rank(pool, udr, kl)})
     key = merged_key(f"{data}-{sweep}-{strength:g}")
-    for table in ("models", "scores", "curves", "pictures", "representations"):
+    for table in ("models", "scores", "curves", "pictures"):
         if rows[table]:
             _write(store, table, key, rows[table])
     return rows["ranks"]
