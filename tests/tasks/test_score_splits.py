@@ -69,7 +69,9 @@ def teapots(tmp_path_factory):
 
 
 def drawn(data_set, settings, model=MODEL, wanted=0):
-    return draw_inputs(CodesOf(ReadsMeans(), data_set, wanted), data_set, settings, streams_of(model))
+    return draw_inputs(
+        CodesOf(ReadsMeans(), data_set, wanted), data_set, settings, streams_of(model)
+    )
 
 
 def places_of(inputs, data_set):
@@ -162,7 +164,7 @@ def test_label_noise_reaches_all_tables(teapots):
             before, after = (getattr(of, f"{start}targets") for of in (clean, noisy))
             moved = before != after
             assert moved[:, 2].any() == (p > 0) and not np.delete(moved, 2, axis=1).any()
-            assert np.abs(after - before).max() < 0.5 and 0 <= after.min()
+            assert np.abs(after - before).max() < 0.5 and after.min() >= 0
             np.testing.assert_array_equal(
                 getattr(clean, f"{start}codes"), getattr(noisy, f"{start}codes")
             )
