@@ -20,6 +20,7 @@ from infra.errors import WrongInput
 from infra.new_file import written_whole
 from infra.runtime import WORKER
 from infra.tables import PROTOCOL
+from models import RESNETS
 from tasks.study.measurements import Measured
 
 START_UP = "start-up"  # the key of `start_up_seconds`
@@ -35,7 +36,9 @@ def measured_here(keys: Sequence[str], renew: bool = False) -> Measured:
         with suppress(ValueError):  # a damaged file is measured again
             known = json.loads(path.read_text())
     if missing := wanted if renew else [key for key in wanted if key not in known]:
-        say("measuring this machine, which takes about half a minute ...")
+        is_slow = any(f'"{network}"' in key for key in missing for network in RESNETS)
+        minutes = "some minutes, as the networks are large" if is_slow else "about half a minute"
+        say(f"measuring this machine, which takes {minutes} ...")
         if START_UP in missing:
             missing.remove(START_UP)
             known[START_UP] = {"seconds": start_up_seconds(), "when": time.time()}

@@ -45,7 +45,7 @@ from tasks.train import train_model
 from tasks.weights import WEIGHTS
 
 BATCH, STEPS, WARM_UP = 64, 8, 3
-FEW_PICTURES, FEW_STEPS = 8, 2  # of networks that are many times slower
+FEW_PICTURES, FEW_STEPS, FEW_PROBES = 8, 3, (16, 80)  # of networks that are many times slower
 ENCODED = 1024
 DIRECTIONS = 40  # of the variance of made-up pictures
 PICTURES = 200
@@ -71,7 +71,7 @@ def measure(key: str) -> dict[str, Any]:
 def _step(method: str, channels: int, architecture: str, latents: int) -> dict[str, float]:
     """Seconds per optimiser step and per encoded image; the bytes of a checkpoint."""
     is_slow = architecture in models.RESNETS
-    count, most = (FEW_PICTURES, FEW_STEPS) if is_slow else (BATCH, STEPS)
+    count, most = (FEW_PICTURES, FEW_STEPS) if is_slow else (BATCH, WARM_UP + STEPS)
     generator = torch.Generator().manual_seed(0)
     images = _varied_images(count, channels, generator)
     images = images.contiguous(memory_format=torch.channels_last)
@@ -86,7 +86,7 @@ def _step(method: str, channels: int, architecture: str, latents: int) -> dict[s
         began = time.process_time()
         training.run()
         measured |= {"fit": (time.process_time() - began) / count, "checkpoint": 0}
-    many = images.repeat(-(-ENCODED // count), 1, 1, 1).numpy()
+    many = images.repeat(2 if is_slow else ENCODED // count, 1, 1, 1).numpy()
     encode(network, many)
     began = time.process_time()
     encode(network, many)
@@ -96,11 +96,11 @@ def _step(method: str, channels: int, architecture: str, latents: int) -> dict[s
 def _median_step(training: Training, count: int) -> float:
     """Seconds of an optimiser step, after some that warm up."""
     steps = []
-    for step in range(WARM_UP + count):
+    for step in range(count):
         began = time.process_time()
         training.optimise(step)
         steps.append(time.process_time() - began)
-    return statistics.median(steps[WARM_UP:])
+    return statistics.median(steps[WARM_UP if len(steps) > STEPS else 1 :])
 
 
 def _varied_images(count: int, channels: int, generator: torch.Generator) -> torch.Tensor:
@@ -121,13 +121,16 @@ def _model(
     Models of a small study are trained and scored. The first one warms up, and has steps enough for
     pictures of the usual size; the others have hardly any, and differ in the rows of their probe.
     """
+    probes, steps_for_pictures = PROBES, STEPS_FOR_PICTURES
+    if architecture in models.RESNETS:
+        probes, steps_for_pictures = FEW_PROBES, 1
     with tempfile.TemporaryDirectory() as folder:
         os.environ[ENVIRONMENT] = folder
         spec = {
             "name": "small",
             "data": [{"images": _made_up_pictures(Path(folder), channels, sizes)}],
             "methods": {"beta_vae": [1]},
-            "seeds": 1 + len(PROBES),
+            "seeds": 1 + len(probes),
             "architecture": architecture,
             "latents": latents,
             "metrics": metrics,
@@ -139,11 +142,11 @@ def _model(
             study = with_sources(parse_study({**spec, "training": training, "probe": probe}))
             return _train_and_score(store, study, study.cells()[0].models[seed])
 
-        first = done(0, STEPS_FOR_PICTURES, PROBES[0])
-        few, many = (done(1 + i, 1, probe) for i, probe in enumerate(PROBES))
-    row = max(many["train"] - few["train"], 0) / (PROBES[1] - PROBES[0])
+        first = done(0, steps_for_pictures, probes[0])
+        few, many = (done(1 + i, 1, probe) for i, probe in enumerate(probes))
+    row = max(many["train"] - few["train"], 0) / (probes[1] - probes[0])
     return {
-        "train": max(few["train"] - PROBES[0] * row, 0),
+        "train": max(few["train"] - probes[0] * row, 0),
         "train_row": row,
         "score": few["score"],
         "metrics": few["metrics"],
