@@ -203,7 +203,9 @@ def score(
     factors are columns factor_NAME, or a column factors of lists. Without such names all columns
     but codes are factors if rows share their values.
 
-    The first two thirds of the rows train, the rest test.
+    The first two thirds of the rows train, the rest test. An .npz or .h5 file may also have
+    validation_codes and validation_factors, rows on which dci_lasso and dci_forest choose their
+    penalty and depth, and zero_shot_codes and zero_shot_factors, rows whose error they report.
 
     Example: tolstoy score codes.npz --metrics mig,sap; tolstoy score --explain sap
     """

@@ -16,12 +16,13 @@ from data.base.reading import reading
 from data.own.factors import classes
 from infra.errors import WrongInput
 from metrics.base.arrays import BadArray, numbers, whole_numbers
-from tasks import own_arrays, own_columns
+from metrics.base.inputs import Reals
+from tasks import own_arrays, own_columns, own_further
 from tasks.words import plural
 
 TABLES = (".parquet", *own_columns.TEXT_TABLES)
 CODES_ENDINGS = (".npz", ".h5", ".hdf5", *TABLES)
-CODES_NAMES = ("codes", "factors", "factor_kinds", "factor_names")
+CODES_NAMES = ("codes", "factors", "factor_kinds", "factor_names", *own_further.NAMES)
 CODES_FILE = (
     "an .npz, .h5 or .hdf5 file with codes and factors, or a .parquet, .csv or .tsv file with "
     "codes_0, codes_1 ... and factor_NAME"
@@ -46,6 +47,8 @@ class OwnCodes:
     guessed: bool = False  # that they are continuous: the file does not say so
     left_out: dict[str, str] = field(default_factory=dict)  # columns that are neither, and why
     gap: str = ""  # in the numbers of a table's codes
+    validation: tuple[Reals, Reals] | None = None  # codes and factors of further rows
+    zero_shot: tuple[Reals, Reals] | None = None
 
     def name(self, factor: int) -> str:
         return self.factor_names[factor] if self.factor_names else f"factor {factor}"
@@ -88,10 +91,11 @@ def _codes(path: Path, arrays: own_arrays.Arrays, bins: int) -> OwnCodes:
         raise WrongInput(f"{path.name}, factor_names", ", ".join(names), "each name once")
     kinds = _names(path, "factor_kinds", arrays, len(columns), accepted)
     which = are_continuous(f"{path.name}, factor_kinds", columns, kinds)
-    of_table = {name: arrays[name] for name in ("left_out", "gap") if name in arrays}
+    others = {name: arrays[name] for name in ("left_out", "gap") if name in arrays}
+    others |= own_further.further_rows(path, arrays, codes, columns)
     if not any(which) and all(column.dtype.kind in "iub" for column in columns):
         whole = np.stack(columns, axis=1).astype(np.int64)
-        return OwnCodes(codes, whole, names, **of_table)
+        return OwnCodes(codes, whole, names, **others)
     factors = np.empty((rows, len(columns)), np.int64)
     targets = np.empty(factors.shape)
     for place, (column, is_continuous) in enumerate(zip(columns, which, strict=True)):
@@ -102,7 +106,7 @@ def _codes(path: Path, arrays: own_arrays.Arrays, bins: int) -> OwnCodes:
             factors[:, place] = classes(f"{path.name}, factors", name, column)[1]
         targets[:, place] = column if column.dtype.kind in "iubf" else factors[:, place]
     continuous = tuple(np.flatnonzero(which).tolist())
-    return OwnCodes(codes, factors, names, targets, continuous, kinds is None, **of_table)
+    return OwnCodes(codes, factors, names, targets, continuous, kinds is None, **others)
 
 
 def _columns(factors: Any) -> list[NDArray[Any]]:

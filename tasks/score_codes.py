@@ -68,7 +68,7 @@ def score_of(inputs: Inputs, name: str, seed: int) -> Result:
 
 
 def split_inputs(own: OwnCodes, names: Sequence[str], seed: int) -> Inputs:
-    """The first two thirds of the rows train, the rest test.
+    """The first two thirds of the rows train, the rest test; further rows are as in the file.
 
     Metrics without a split use the training part. Groups are drawn from the rows of their part:
     as many as the papers take, of rows that share the value of the factor that is fixed.
@@ -110,6 +110,10 @@ def split_inputs(own: OwnCodes, names: Sequence[str], seed: int) -> Inputs:
         test_factors=test[1],
         targets=targets[0],
         test_targets=targets[1],
+        validation_codes=own.validation and own.validation[0],
+        validation_targets=own.validation and own.validation[1],
+        zero_shot_codes=own.zero_shot and own.zero_shot[0],
+        zero_shot_targets=own.zero_shot and own.zero_shot[1],
         continuous=own.continuous,
         tree_seed=trees,
         impossible=impossible,

@@ -42,6 +42,12 @@ def codes_text(own: OwnCodes) -> str:
     )
 
 
+def further_text(own: OwnCodes) -> str:
+    """`1,000 validation rows, 200 zero-shot rows`; empty without any."""
+    counts = (("validation row", own.validation), ("zero-shot row", own.zero_shot))
+    return ", ".join(plural(len(rows[0]), noun) for noun, rows in counts if rows)
+
+
 def models_text(own: OwnModels) -> str:
     models, points, latents = own.codes.shape
     kl = "with their KL" if own.kl is not None else "without their KL"

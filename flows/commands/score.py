@@ -98,10 +98,12 @@ def _say_what_was_read(
     """And which of it is scored."""
     from tasks.own_columns import UPPER_CASE
     from tasks.score_codes import STUDY_POINTS, slow_metrics
-    from tasks.what_was_read import codes_text, doubts, factors_of
+    from tasks.what_was_read import codes_text, doubts, factors_of, further_text
 
     name = escaped(file.name)
     say(f"{name}: {codes_text(own)}")
+    if further := further_text(own):
+        say(f"{name}: {further}, read by dci_lasso and dci_forest")
     if drawn is not own:
         say(
             f"{name}: {len(drawn.codes):,} of {len(own.codes):,} points are scored, drawn at "

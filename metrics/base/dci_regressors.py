@@ -42,11 +42,12 @@ Predict: TypeAlias = Callable[[Reals], Reals]
 PARTS = {
     **IMPORTANCE_PARTS,
     **ERROR_PARTS,
-    "nrmse_zero_shot": "of each factor, and their mean: the same on zero-shot rows, divided by the "
-    "standard deviation of the training rows; only where the data set has such rows",
-    "nrmse_zero_shot_own": "of each factor, and their mean: the same divided by the standard "
+    "nrmse_zero_shot": "of each factor, and their mean: the root of the mean squared error on "
+    "zero-shot rows, divided by the standard deviation of the training rows; only where there are "
+    "zero-shot rows",
+    "nrmse_zero_shot_own": "of each factor, and their mean: the same, divided by the standard "
     "deviation of the zero-shot rows",
-    "importance latent N": "of each factor: how important latent N is for it",
+    "importance latent N": "of each factor: how important each latent N is for it",
 }
 
 

@@ -291,6 +291,8 @@ def inputs(codes: np.ndarray, factors: np.ndarray, groups: int = 1000, size: int
         test_groups=table_groups(codes, factors, groups, size, rng),
         test_codes=codes,
         test_factors=factors,
+        zero_shot_codes=codes,
+        zero_shot_targets=np.asarray(factors, float),
         train_pairs=table_pairs(codes, factors, groups, size, rng),
         test_pairs=table_pairs(codes, factors, groups, size, rng),
         **variations,

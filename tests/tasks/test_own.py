@@ -260,3 +260,62 @@ def test_memory_that_runs_out_while_a_file_is_read_is_one_line(tmp_path, monkeyp
         with pytest.raises(WrongInput, match=f"{name}, whose arrays take {size}; accepted: ") as e:
             read(tmp_path / name)
         assert "\n" not in str(e.value)
+
+
+FURTHER = {
+    "validation_codes": CODES[:7] + 1,
+    "validation_factors": FACTORS[:7],
+    "zero_shot_codes": CODES[:5] - 1,
+    "zero_shot_factors": FACTORS[:5],
+}
+
+
+@pytest.mark.parametrize("ending", ["npz", "h5"])
+def test_further_rows_are_read(ending, tmp_path):
+    path = tmp_path / f"own.{ending}"
+    arrays = {"codes": CODES, "factors": FACTORS} | FURTHER
+    if ending == "npz":
+        np.savez(path, **arrays)
+    else:
+        with h5py.File(path, "w") as file:
+            for name, array in arrays.items():
+                file[name] = array
+    own = read_codes(path)
+    np.testing.assert_array_equal(own.codes, CODES)
+    for rows, name in ((own.validation, "validation"), (own.zero_shot, "zero_shot")):
+        np.testing.assert_array_equal(rows[0], FURTHER[f"{name}_codes"])
+        np.testing.assert_array_equal(rows[1], FURTHER[f"{name}_factors"])
+    np.savez(tmp_path / "one.npz", codes=CODES, factors=FACTORS[:, 0], **one_factor("validation"))
+    own = read_codes(tmp_path / "one.npz")
+    assert own.validation[1].shape == (7, 1) and own.zero_shot is None
+
+
+def one_factor(split):
+    return {f"{split}_codes": CODES[:7], f"{split}_factors": FACTORS[:7, 0]}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"validation_factors": None},
+            "own.npz, validation_factors: found only validation_codes; accepted: both or neither",
+        ),
+        ({"zero_shot_codes": None}, "zero_shot_codes: found only zero_shot_factors"),
+        ({"zero_shot_codes": CODES[:5, :3]}, r"own.npz, zero_shot_codes: found 3 columns; .*: 4"),
+        ({"validation_factors": FACTORS[:6]}, "validation_factors: found 6 rows; accepted: 7"),
+        ({"validation_factors": FACTORS[:7, :1]}, "validation_factors: found 1 columns"),
+        ({"validation_factors": FACTORS[:7].astype(str)}, "found '<U21'; accepted: real numbers"),
+        (
+            {"factors": FACTORS.astype(str)},
+            "own.npz, factors: found columns of words; accepted: numbers, if",
+        ),
+    ],
+)
+def test_what_is_wrong_with_further_rows_is_named(change, message, tmp_path):
+    arrays = {"codes": CODES, "factors": FACTORS} | FURTHER | change
+    path = tmp_path / "own.npz"
+    np.savez(path, **{name: array for name, array in arrays.items() if array is not None})
+    with pytest.raises(WrongInput, match=message) as caught:
+        read_codes(path)
+    assert "\n" not in str(caught.value)

@@ -97,6 +97,29 @@ def test_continuous_factors_that_are_latents_are_predicted_without_error(
     assert capsys.readouterr().err.startswith("Continuous: factor 0, factor 1. ")
 
 
+def test_further_rows_choose_the_penalty_and_are_judged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The code is the factor, and the validation rows ask for half of it. In the zero-shot rows,
+    two deviations from the mean, half of it is one deviation too few."""
+    draws = np.random.default_rng(0)
+    factors, path = draws.normal(size=(ROWS, 1)), tmp_path / "own.npz"
+    arrays = {"codes": factors, "factors": factors}
+    validation = {"validation_codes": factors, "validation_factors": factors / 2}
+    beyond = np.full((50, 1), factors[:400].mean() + 2 * factors[:400].std())
+    np.savez(path, **arrays, **validation, zero_shot_codes=beyond, zero_shot_factors=beyond)
+    assert main(["score", str(path), "--metrics", "dci_lasso", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert "own.npz: 600 validation rows, 50 zero-shot rows, read by dci_lasso and dci_for" in err
+    rows = {(row["part"], row["factor"]): row["value"] for row in json.loads(out)}
+    assert rows["importance latent 0", 0] == pytest.approx(0.5, abs=0.03)
+    assert rows["nrmse_zero_shot", 0] == pytest.approx(2 * 0.5, abs=0.06)
+    assert rows["nrmse_zero_shot_own", 0] == 1, "the rows do not vary"
+    np.savez(path, **arrays)
+    parts = {row["part"] for row in scored(capsys, path, "--metrics", "dci_lasso")}
+    assert "importance latent 0" in parts and "nrmse_zero_shot" not in parts
+
+
 def test_two_thirds_of_the_rows_train(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with np.load(file) as own:
         expected = mig(own["codes"][:400], own["factors"][:400])
