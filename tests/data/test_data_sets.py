@@ -12,7 +12,7 @@ import pytest
 import data
 from data import teapots
 from data.base.cache import folder
-from data.base.protocol import SOURCES, sample_factors
+from data.base.protocol import SOURCES, HasSplits, sample_factors
 from data.official.painting import THE_SCREAM
 from infra.errors import WrongInput
 from tests.data.teapots_of import few_teapots
@@ -91,6 +91,7 @@ def test_a_data_set_is_as_described(name, source, cache, tmp_path, monkeypatch):
     described, loaded = data.describe(name, source), data.load(name, source, place)
     for field, value in vars(described).items():
         assert getattr(loaded, field) == value
+    assert described.has_splits == isinstance(loaded, HasSplits)
     stream = np.random.default_rng(0)
     points = loaded.sample(20, stream)
     assert points.shape == (20, len(described.factor_names)) and points.dtype == np.int64

@@ -88,6 +88,18 @@ def test_without_metrics_nothing_is_scored() -> None:
     assert {job.scoring for job in cost_of(a_study(metrics=[])).jobs} == {0.0}
 
 
+def test_validation_and_zero_shot_rows_are_encoded_where_there_are_splits() -> None:
+    def images(name: str, metrics: list[str]) -> float:
+        settings = {"names": metrics, "points": 1000, "test_points": 400}
+        study = a_study(data=[name], metrics=settings)
+        of_all = [CellState(cell) for cell in study.cells()]
+        cost = data_set_cost(study, of_all, data.describe(name), measured(study), 0, 0)
+        return (cost.jobs[0].scoring - 2.0 - 4.0) / 0.25
+
+    assert images("teapots", ["dci_lasso"]) == 1000 + 3 * 400
+    assert images("teapots", ["dci"]) == images("dsprites", ["dci_lasso"]) == 1000 + 400
+
+
 def test_each_picture_is_encoded_once_at_most() -> None:
     settings = {"names": ["beta_vae"], "points": 1000, "test_points": 1000}
     many = a_study(metrics={**settings, "group_size": 4000})
