@@ -195,6 +195,13 @@ class RegressorScores:
         matrix = np.array(every, dtype=float)
         return matrix if matrix.size and np.isfinite(matrix).all() else None
 
+    def main_importance(
+        self, model: dict[str, Any], factors: Sequence[str]
+    ) -> NDArray[np.float64] | None:
+        """R by forests, which see dependences of any form; by the lasso where there is no other."""
+        every = (self.importance(model, name, factors) for name in ("dci_forest", "dci_lasso"))
+        return next((matrix for matrix in every if matrix is not None), None)
+
 
 def best(
     kinds: Sequence[Kind], estimates: Sequence[Estimate], less: bool = False

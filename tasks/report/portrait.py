@@ -12,7 +12,7 @@ from tasks.report.figures.portraits import pictures_of
 from tasks.report.labels import method_label
 from tasks.report.questions import Picture, Portrait
 from tasks.report.results import Column, Results
-from tasks.words import method_name, number, strength_text
+from tasks.words import cell_title, number
 
 
 def portrait(
@@ -22,17 +22,22 @@ def portrait(
     columns: Sequence[Column],
     results: Results,
     pictures: Mapping[str, Picture | None] | None = None,
-    order: str = "by falling KL",
+    order: str = "",
+    captured: Mapping[int, str] | None = None,
 ) -> Portrait:
-    """`pictures` by kind; they are read from the store if they are not given."""
+    """`pictures` by kind; they are read from the store if they are not given. `order` is that of
+    the traversal's rows; without it they are as stored."""
+    has_kl = pd.notna(model["kl"])
+    order = order or ("by falling KL" if has_kl else "in their own order")
     collapsed = ", collapsed: no informative latent" if model["collapsed"] else ""
     latents = f"{model['informative']:.0f} of {model['latents']}"
+    is_counted = has_kl and pd.notna(model["informative"])
     facts = (
         ("", method_label(model["method"], results.styles, model["strength"])),
         ("seed", str(model["seed"])),
         *((column.title, number(float(model[column.id]))) for column in columns),
-        *((("informative latents", latents),) if pd.notna(model["informative"]) else ()),
-        *((("KL", number(float(model["kl"]), 2)),) if pd.notna(model["kl"]) else ()),
+        *((("informative latents", latents),) if is_counted else ()),
+        *((("KL", number(float(model["kl"]), 2)),) if has_kl else ()),
         ("model_id", model_link(model)),
     )
     if pictures is None:
@@ -42,13 +47,13 @@ def portrait(
         facts=facts,
         caption=caption,
         description=(
-            f"Latent traversal of {method_name(model['method'])} at strength "
-            f"{strength_text(model['strength'])}, seed {model['seed']}: one row per latent, "
-            f"{order}."
+            f"Latent traversal of {cell_title(model['method'], model['strength'])}, seed "
+            f"{model['seed']}: one row per latent, {order}."
         ),
         traversal=pictures.get("traversal"),
         reconstruction=pictures.get("reconstruction"),
         informative=results.study.udr.kl_threshold,
         samples=pictures.get("samples"),
         zero_shot=pictures.get("zero_shot"),
+        captured=captured,
     )

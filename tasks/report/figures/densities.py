@@ -6,6 +6,7 @@ many points there are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,12 +14,14 @@ import numpy as np
 from markupsafe import Markup, escape
 from numpy.typing import NDArray
 
-from tasks.report.figures.axes import Drawing, tick_texts
+from tasks.report.figures.axes import Drawing
+from tasks.words import number
 
 Numbers = NDArray[np.float64]
 PLACES, PIXELS = 66, 2  # of a side of a panel, and px of a place
 SIDE = PLACES * PIXELS
-LEFT, BETWEEN, TOP, BOTTOM = 34, 26, 34, 22  # px around panels
+LEFT, BETWEEN, TOP, BOTTOM = 34, 30, 34, 22  # px around panels
+MOST_DIGITS = 6
 SHADES = ((1, 0.35), (2, 0.65), (4, 1.0))  # from so many points on, and how strong
 
 
@@ -89,9 +92,10 @@ def _panel(panel: Panel, variable: str) -> str:
 
 
 def _ends(ends: tuple[float, float]) -> list[str]:
-    """Both ends in as few digits as tell them apart."""
-    digits = 1 if ends[1] - ends[0] >= 1 else 2
-    return tick_texts([round(end, digits) for end in ends]) if ends[0] < ends[1] else ["", ""]
+    """Both ends, with a digit more than tells them apart."""
+    extent = ends[1] - ends[0]
+    digits = min(max(1, 1 - math.floor(math.log10(2 * extent))), MOST_DIGITS) if extent > 0 else 1
+    return [number(end, digits) for end in ends]
 
 
 def _runs(is_in: NDArray[np.bool_]) -> str:

@@ -27,10 +27,12 @@ def pictures_of(
     models: Sequence[Mapping[Any, Any]],
     kinds: Collection[str] = KINDS,
     by_latent: bool = False,
+    orders: Mapping[str, Sequence[int]] | None = None,
 ) -> dict[str, dict[str, Picture | None]]:
     """By model and kind; they are read only now, since a study has gigabytes of them.
 
-    With `by_latent` the rows of a traversal are in the order of the latents, not of their KL.
+    With `by_latent` the rows of a traversal are in the order of the latents, not of their KL; with
+    `orders` as these say, which have all latents by model.
     """
     ids = [str(model["model_id"]) for model in models]
     cells = dict.fromkeys(map(cell_of, models))
@@ -38,7 +40,8 @@ def pictures_of(
     rows = store.read("pictures", keys=[*ids, *map(merged_key, cells)], where=chosen)
     pictures: dict[str, dict[str, Picture | None]] = {model_id: {} for model_id in ids}
     for row in rows.to_pylist():
-        pictures[row["model_id"]][row["kind"]] = _picture(row, by_latent)
+        picture = _picture(row, by_latent, (orders or {}).get(row["model_id"]))
+        pictures[row["model_id"]][row["kind"]] = picture
     return pictures
 
 
@@ -54,30 +57,32 @@ def first_rows(picture: Picture | None, height: int) -> Picture | None:
     return Picture(f"{stem}-top.webp", file.getvalue(), picture.width, height, ())
 
 
-def _picture(row: dict[str, Any], by_latent: bool) -> Picture | None:
+def _picture(row: dict[str, Any], by_latent: bool, wanted: Sequence[int] | None) -> Picture | None:
     """None for bytes that are no picture: a damaged one must not cost the report."""
-    rows = list(zip(row["order"] or [], row["kl"] or [], strict=False))
-    kind = row["kind"]
-    order: tuple[int, ...] = ()
-    if by_latent and rows:
-        order, kind = tuple(row["order"]), "latents"
-        rows.sort()
+    order: list[int] = row["order"] or []
+    kl: dict[int, float] = dict(zip(order, row["kl"] or [], strict=False))
+    rows, kind = order, row["kind"]
+    places: tuple[int, ...] = ()
+    if order and (by_latent or wanted):
+        rows, kind = (list(wanted), "factors") if wanted else (sorted(order), "latents")
+        places = tuple(order.index(latent) for latent in rows)
     try:
-        content, width, height = _compressed(row["png"], order)
+        content, width, height = _compressed(row["png"], places)
     except (OSError, TypeError, ValueError, SyntaxError):
         return None
     name = f"{row['model_id']}-{kind}.webp"
     columns = _columns(width, height, len(rows))
-    return Picture(name, content, width, height, tuple(rows), columns)
+    of_rows = tuple((latent, kl.get(latent)) for latent in rows)
+    return Picture(name, content, width, height, of_rows, columns)
 
 
 @lru_cache(maxsize=128)  # several pages have the same models
-def _compressed(png: bytes, order: tuple[int, ...]) -> tuple[bytes, int, int]:
-    """The small file of a picture, with its rows sorted by these latents, and its size."""
+def _compressed(png: bytes, places: tuple[int, ...]) -> tuple[bytes, int, int]:
+    """The small file of a picture, with the rows at these places, and its size."""
     with Image.open(io.BytesIO(png)) as opened:
         picture = opened.convert("RGB")
-    if order:
-        picture = _by_latent(picture, order)
+    if places:
+        picture = _arranged(picture, places)
     return small_file(picture), picture.width, picture.height
 
 
@@ -103,13 +108,13 @@ def _columns(width: int, height: int, rows: int) -> int:
     return round((width + GAP) * rows / (height + GAP)) if rows else 0
 
 
-def _by_latent(picture: Image.Image, order: Sequence[int]) -> Image.Image:
-    """The rows of a grid, sorted by the latents that they move."""
+def _arranged(picture: Image.Image, places: Sequence[int]) -> Image.Image:
+    """The rows of a grid that were at these places, in this order."""
     pixels = np.asarray(picture)
-    each = (picture.height + GAP) // len(order)
-    sorted_pixels = pixels.copy()
-    for to, place in enumerate(np.argsort(order, kind="stable")):
+    each = (picture.height + GAP) // len(places)
+    arranged = pixels.copy()
+    for to, place in enumerate(places):
         source, target = place * each, to * each
         height = each - GAP
-        sorted_pixels[target : target + height] = pixels[source : source + height]
-    return Image.fromarray(sorted_pixels)
+        arranged[target : target + height] = pixels[source : source + height]
+    return Image.fromarray(arranged)

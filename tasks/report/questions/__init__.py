@@ -22,6 +22,7 @@ from markupsafe import Markup
 
 from tasks.citations import PAPERS
 from tasks.report.intervals import Interval
+from tasks.words import number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,6 +67,7 @@ QUESTIONS = (
     "kinds_of_models",
     "importances",
     "codes_and_factors",
+    "traversals_by_factor",
     "zero_shot",
     "curves",
     "pictures",
@@ -202,13 +204,14 @@ class Figures:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture of the store, as the report holds it, and the latent and KL of each of its rows."""
+    """A picture of the store, as the report holds it, and the latent of each of its rows with its
+    KL, which methods without a posterior have not."""
 
     name: str  # of its file below report/pictures
     content: bytes = field(repr=False)
     width: int
     height: int
-    rows: tuple[tuple[int, float], ...]
+    rows: tuple[tuple[int, float | None], ...]
     columns: int = 0  # of the grid that a traversal is; each row is played over them
 
 
@@ -226,6 +229,29 @@ class Portrait:
     informative: float  # latents with a KL of at most this are greyed
     samples: Picture | None = None
     zero_shot: Picture | None = None
+    captured: Mapping[int, str] | None = None  # by latent, in place of its KL; others are greyed
+
+    @property
+    def rows_hold(self) -> str:
+        """What `rows` says of each row of the traversal."""
+        if self.captured is not None:
+            return "Latent and factor"
+        has_kl = any(kl is not None for _, kl in self.traversal.rows) if self.traversal else False
+        return "Latent and KL" if has_kl else "Latent"
+
+    @property
+    def rows(self) -> list[tuple[int, str, bool]]:
+        """Of the traversal: the latent, the words next to it, whether it is greyed."""
+        found = []
+        for latent, kl in self.traversal.rows if self.traversal else ():
+            if self.captured is not None:
+                text = self.captured.get(latent, "")
+                found.append((latent, text, not text))
+            elif kl is None:
+                found.append((latent, "", False))
+            else:
+                found.append((latent, number(kl, 2), kl <= self.informative))
+        return found
 
 
 @dataclass(frozen=True)

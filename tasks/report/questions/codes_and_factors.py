@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from infra.store import Store
 from tasks.report.figures.densities import Panel, density_panels
 from tasks.report.frames import CELL
-from tasks.report.kinds import IMPORTANCE, REGRESSORS, Kind, OfData, RegressorScores, by_data
+from tasks.report.kinds import IMPORTANCE, Kind, OfData, RegressorScores, by_data
 from tasks.report.labels import data_label
 from tasks.report.questions import (
     Answer,
@@ -69,15 +69,6 @@ def answer(results: Results) -> Answer:
     return Answer((Sentence(ABOUT), Figures(tuple(drawn)))) if drawn else missing(NONE)
 
 
-def main_importance(of_data: OfData, kind: Kind, scores: RegressorScores) -> Numbers | None:
-    """R of a kind's first seed (latents, factors), by forests if they are there."""
-    for regressor in reversed(REGRESSORS):
-        matrix = scores.importance(kind.first, regressor, of_data.factors.names)
-        if matrix is not None:
-            return matrix
-    return None
-
-
 def chosen_codes(matrix: Numbers, of_data: OfData) -> list[tuple[int, int]]:
     """Factor and code of each panel: the most important code first."""
     return [
@@ -106,7 +97,7 @@ def read_points(store: Store, model_id: str) -> tuple[Numbers, Numbers] | None:
 
 def _figures(of_data: OfData, scores: RegressorScores, results: Results) -> Iterator[Figure]:
     for kind in of_data.shown:
-        matrix = main_importance(of_data, kind, scores)
+        matrix = scores.main_importance(kind.first, of_data.factors.names)
         points = read_points(results.store, str(kind.first["model_id"]))
         if matrix is not None and points is not None:
             yield _figure(of_data, kind, matrix, points, results)

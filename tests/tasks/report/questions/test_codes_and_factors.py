@@ -15,7 +15,6 @@ from tasks.report.questions import Figures
 from tasks.report.questions.codes_and_factors import (
     answer,
     chosen_codes,
-    main_importance,
     read_points,
 )
 from tasks.report.results import read_results
@@ -47,9 +46,8 @@ def test_each_factor_stands_against_its_most_important_codes(make_store: MakeSto
 def test_without_forests_the_lasso_tells(make_store: MakeStore) -> None:
     results = results_of(make_store, replace(GRID, metrics=("dci_lasso",)))
     (of_data,) = sets = by_data(results)
-    matrix = main_importance(
-        of_data, of_data.kinds[0], RegressorScores(results, sets, [IMPORTANCE])
-    )
+    scores = RegressorScores(results, sets, [IMPORTANCE])
+    matrix = scores.main_importance(of_data.kinds[0].first, of_data.factors.names)
     assert matrix is not None
     planted = teapots.importance("dci_lasso", "pca", 0.0, 0, LATENTS)
     np.testing.assert_allclose(matrix, planted)

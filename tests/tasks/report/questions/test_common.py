@@ -56,7 +56,13 @@ SMALL = replace(PAPERS_GRID, data=("dsprites",), methods={"beta_vae": (1.0, 4.0)
 # They list published numbers whatever there is of ours.
 BESIDE = ("variance_explained", "metrics_agree", "udr_with_mig", "transfer")
 OF_SWEPT_LATENTS = ("model_selection",)
-OF_REAL_FACTORS = ("kinds_of_models", "importances", "zero_shot")
+OF_REAL_FACTORS = (
+    "kinds_of_models",
+    "importances",
+    "codes_and_factors",
+    "traversals_by_factor",
+    "zero_shot",
+)
 TWO_METHODS = ("beta_vae", "dip_vae_i")
 MINE = replace(SMALL, data=("mine",), sources={"mine": "user"}, seeds=6)
 
