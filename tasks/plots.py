@@ -22,7 +22,7 @@ from metrics.base.information import entropy
 from metrics.base.inputs import Inputs
 from metrics.udr import similarity_matrix
 from tasks.best import best_and_worst
-from tasks.words import UDR, method_name, ranking_name, symbol
+from tasks.words import UDR, method_name, ranking_name, strength_value, symbol
 
 ACROSS = 3  # matrices in a row
 GAP = 0.8  # between two methods, in widths of a strength
@@ -242,9 +242,10 @@ def draw_sweeps(
                 middle = median(values)
                 panel.hlines(middle, place - 0.36, place + 0.36, color="black", linewidth=1.6)
             ticks.append(place)
-            labels.append(f"{'★ ' * ((method, strength) in best)}{strength:g}")
+            star = "★ " * ((method, strength) in best)
+            labels.append(star + strength_value(method, strength))
             place += 1.0
-        name = f"{method_name(method)}, {symbol(method)}"
+        name = ", ".join(filter(None, (method_name(method), symbol(method))))
         panel.annotate(
             name,
             ((first + place - 1) / 2, 0),

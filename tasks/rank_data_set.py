@@ -20,7 +20,7 @@ from tasks.study.pair_parts import wanted_parts
 from tasks.study.scores import headlines, read_scores
 from tasks.study.spec import Udr
 from tasks.study.survey import CellState
-from tasks.words import ranking_name
+from tasks.words import ranking_name, strength_value
 
 Rows = list[dict[str, Any]]
 KEYS = ("model_id", "method", *AXES, "strength", "seed")
@@ -135,7 +135,8 @@ def _draw(
 
     def side(place: int) -> Side:
         model = models[place]
-        name = f"{model.sweep} {model.strength:g}, seed {model.seed} ({model.id[:6]})"
+        cell = f"{model.sweep} {strength_value(model.method, model.strength)}".strip()
+        name = f"{cell}, seed {model.seed} ({model.id[:6]})"
         informative = kl_of_trained(store, [model])[model.id] > udr.kl_threshold
         return name, codes_of(store, model), informative
 

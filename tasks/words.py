@@ -52,9 +52,15 @@ def symbol(sweep: str) -> str:
     return METHODS[method].symbol if method in METHODS else "strength"
 
 
+def strength_value(sweep: str, strength: float) -> str:
+    """`4`; empty of a method that has no strength."""
+    return strength_text(strength) if symbol(sweep) else ""
+
+
 def strength_name(sweep: str, strength: float) -> str:
     """`β = 4`; empty of a method that has no strength."""
-    return f"{symbol(sweep)} = {strength_text(strength)}" if symbol(sweep) else ""
+    value = strength_value(sweep, strength)
+    return f"{symbol(sweep)} = {value}" if value else ""
 
 
 def cell_title(sweep: str, strength: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json as jsonlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from infra.errors import WrongInput, escaped
 from infra.store import Store
 from tasks.best import ADVISED_POOLS, best_first, best_per_informative
 from tasks.study.spec import Study, Udr
-from tasks.words import POOL_MEANINGS, plural, ranking_name
+from tasks.words import POOL_MEANINGS, plural, ranking_name, strength_value
 
 if TYPE_CHECKING:
     from tasks.rank_data_set import DataSetRanking
@@ -130,7 +130,7 @@ def _best_table(rows: Rows, top: int, axes: Sequence[str]) -> str:
             row["model_id"],
             row["method"],
             *(row[axis] for axis in axes),
-            f"{row['strength']:g}",
+            strength_value(row["method"], row["strength"]) or "-",
             row["seed"],
             number_text(row["udr"], digits=3),
             row["informative"],
@@ -152,7 +152,7 @@ def _per_informative_text(rows: Rows, named: Sequence[str]) -> str:
         [
             of_number.informative,
             of_number.models,
-            *(f"{v:g}" if isinstance(v := of_number.best[name], float) else v for name in named),
+            *(_named(of_number.best, name) for name in named),
             number_text(of_number.best["udr"], digits=3),
         ]
         for of_number in best_per_informative(rows)
@@ -164,6 +164,14 @@ def _per_informative_text(rows: Rows, named: Sequence[str]) -> str:
     return f"{heading}\n{table(['informative', 'models', *head, 'udr'], lines)}"
 
 
+def _named(row: Mapping[str, Any], name: str) -> Any:
+    """A column that names a model; strengths in few digits."""
+    value = row[name]
+    if not isinstance(value, float):
+        return value
+    return (strength_value(row["method"], value) if name == "strength" else f"{value:g}") or "-"
+
+
 def _strengths_text(study: Study, ranking: DataSetRanking) -> str:
     udr = study.udr
     rows, pool = ranking.strengths, ranking.strengths_pool
@@ -173,7 +181,7 @@ def _strengths_text(study: Study, ranking: DataSetRanking) -> str:
         [
             row["method"],
             *(row[axis] for axis in study.axes),
-            f"{row['strength']:g}",
+            strength_value(row["method"], row["strength"]) or "-",
             number_text(row["udr"], digits=3),
             row["models"],
             best if row["best"] and several else "",

@@ -15,6 +15,7 @@ from tasks.study.axes import value_text
 from tasks.study.model import cell_of
 from tasks.study.scores import up_to_date
 from tasks.study.stored import STUDY_FILE, stored_study
+from tasks.words import strength_value
 
 STUDIES = "studies"  # where stores lie unless --store says otherwise
 NAMED = 4  # models that begin as the user typed
@@ -120,8 +121,9 @@ def _write(target: Path, content: bytes) -> Path:
 
 def _method_text(facts: dict[str, Any]) -> str:
     swept = [value_text(axis, facts[axis]) for axis in AXES if facts[axis] is not None]
-    strength, seed = f"strength {facts['strength']:g}", f"seed {facts['seed']}"
-    return ", ".join([facts["method"], strength, *swept, seed])
+    value = strength_value(facts["method"], facts["strength"])
+    strength = [f"strength {value}"] if value else []
+    return ", ".join([facts["method"], *strength, *swept, f"seed {facts['seed']}"])
 
 
 def _lines(facts: dict[str, Any]) -> Iterator[str]:
@@ -137,19 +139,25 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
             ("status", facts["status"] + (f": {facts['reason']}" if facts["reason"] else "")),
             (
                 "training",
-                f"{facts['steps']:,} of {facts['training_steps']:,} steps in "
-                f"{facts['seconds']:,.1f} s"
+                (
+                    f"{facts['steps']:,} of {facts['training_steps']:,} steps in "
+                    if facts["training_steps"]
+                    else "at once, in "
+                )
+                + f"{facts['seconds']:,.1f} s"
                 + (f", {pace:.1f} steps a second" if pace else "")
                 + (f", on {facts['device']}" if facts["device"] else ""),
             ),
         )
     )
-    if trained:
+    if trained and facts["elbo"] is None and facts["loss"] is not None:
+        yield f"{'loss':<12} {facts['loss']:.3f}"
+    if trained and facts["elbo"] is not None:
         yield (
             f"{'elbo':<12} {facts['elbo']:.3f} nats per image: reconstruction "
             f"{facts['reconstruction']:.3f}, kl {facts['kl']:.3f}"
         )
-        kl = facts["kl_per_latent"]
+    if trained and (kl := facts["kl_per_latent"]):
         top = max(kl) or 1.0
         for latent in sorted(range(len(kl)), key=lambda latent: -kl[latent]):
             bar = "█" * round(BAR * kl[latent] / top)

@@ -12,6 +12,7 @@ from infra.store import Store
 from tasks.best import best_and_worst, main_ranking
 from tasks.study.model import Model
 from tasks.study.survey import CellState
+from tasks.words import strength_value
 
 MAX_PICTURES = 6
 LATENTS = 5  # rows of a traversal that are shown, those with the largest KL
@@ -36,12 +37,13 @@ def traversals(store: Store, states: Sequence[CellState]) -> list[Traversal]:
     best = [ends[0] for of_method in rows.values() if (ends := best_and_worst(of_method, "score"))]
     return [
         Traversal(
-            f"{model.method} {model.strength:g} on {model.data}, seed {model.seed}: "
-            f"{score_name} {row['score']:.3f} ({model.id[:6]})",
+            f"{cell} on {model.data}, seed {model.seed}: {score_name} {row['score']:.3f} "
+            f"({model.id[:6]})",
             uri,
         )
         for row in best[:MAX_PICTURES]
         for model in [row["model"]]
+        for cell in [f"{model.method} {strength_value(model.method, model.strength)}".strip()]
         if (uri := _picture(store, model))
     ]
 

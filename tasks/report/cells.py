@@ -31,9 +31,14 @@ from tasks.report.questions import (
     Sentence,
     Table,
 )
-from tasks.report.questions.curves import curve_summary, models_with_curve
+from tasks.report.questions.curves import (
+    about_curves,
+    curve_summary,
+    logged,
+    models_with_curve,
+)
 from tasks.report.results import Results
-from tasks.words import MISSING, data_name, method_name, number, plural, strength_text, symbol
+from tasks.words import MISSING, cell_title, data_name, number, plural
 
 
 def cell_pages(results: Results) -> Iterator[tuple[str, str, Answer]]:
@@ -44,7 +49,7 @@ def cell_pages(results: Results) -> Iterator[tuple[str, str, Answer]]:
     for key, ended in groups(results.frames.models, CELL):
         data, source, method, strength = key
         name = cell_page({"data": data, "source": source, "method": method, "strength": strength})
-        title = f"{method_name(method)}, {symbol(method)} = {strength_text(strength)}"
+        title = cell_title(method, strength)
         rows = trained.get(key, results.models.iloc[:0])
         portraits = _portraits(rows, results)
         content: list[Content] = [
@@ -144,10 +149,13 @@ def _curves(
     if rows is None or models is None:
         return []
     data, _, method, _ = key
+    rows, titles = logged(rows)
+    if not titles:
+        return []
     figure = Figure(
-        "Reconstruction and KL",
-        f"Reconstruction and KL over training steps on {data_name(data)}.",
-        training_plot(rows, results.styles[method], f"cell curve {key}"),
+        about_curves(titles),
+        f"{about_curves(titles)} over training steps on {data_name(data)}.",
+        training_plot(rows, results.styles[method], f"cell curve {key}", titles),
         rows,
         "median, lowest and highest seed",
         models=models["model_id"],

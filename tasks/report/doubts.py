@@ -17,11 +17,11 @@ def low_text(udr: float) -> str:
     return f", low: below {LOW_UDR:g} in Duan et al. 2020" if udr < LOW_UDR else ""
 
 
-def doubts_about_training(study: Study, data: str, kl: float) -> list[str]:
-    """Of a model with this KL, in nats, on a data set."""
+def doubts_about_training(study: Study, data: str, kl: float | None) -> list[str]:
+    """Of a model with this KL, in nats, on a data set; None of a method without a posterior."""
     steps = study.training.steps
     reasons = []
-    if kl < LITTLE_KL:
+    if kl is not None and kl < LITTLE_KL:
         reasons.append(f"its KL of {number(kl, 2)} nats is near 0: it has learned next to nothing")
     if steps < FEW_STEPS:
         reasons.append(f"only {plural(steps, 'training step')} (the papers: {PAPERS_STEPS:,})")

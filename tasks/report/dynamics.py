@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tasks.report.frames import CELL, DATA_SET, groups
 from tasks.report.results import Column, Results
 from tasks.report.swept_grids import objectives, sweeps_latents
-from tasks.words import method_name, plural, strength_text, symbol
+from tasks.words import method_name, plural, strength_name
 
 Scores = NDArray[np.float64]
 BY = [*DATA_SET, "objective"]  # groups of cells that are told apart by strength and latents only
@@ -123,8 +123,8 @@ def subsets(models: int, size: int, draws: int, stream: np.random.Generator) -> 
 def cell_text(cell: Mapping[Any, Any], with_latents: bool) -> str:
     """`β-VAE, 4 latents, β = 1`."""
     latents = f", {plural(int(cell['latents']), 'latent')}" if with_latents else ""
-    strength = f"{symbol(cell['objective'])} = {strength_text(cell['strength'])}"
-    return f"{method_name(cell['objective'])}{latents}, {strength}"
+    strength = strength_name(cell["objective"], cell["strength"])
+    return ", ".join(filter(None, (f"{method_name(cell['objective'])}{latents}", strength)))
 
 
 def has_latents(cells: Cells) -> bool:

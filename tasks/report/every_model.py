@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from tasks.report.results import Results
 from tasks.study.model import cell_of
-from tasks.words import data_name, method_name
+from tasks.words import data_name, method_name, symbol
 
 KEYS = ("model_id", "data", "source", "method", "strength", "seed", "status", "seconds")
 DIGITS = 4
@@ -58,6 +58,7 @@ def model_link(row: Mapping[Any, Any]) -> Markup:
 def _keys(row: dict[Any, Any]) -> list[Any]:
     values = [row[name] for name in KEYS]
     values[1], values[3] = data_name(row["data"]), method_name(row["method"])
+    values[4] = row["strength"] if symbol(row["method"]) else math.nan
     return [_short(value) if isinstance(value, float) else value for value in values]
 
 

@@ -65,7 +65,7 @@ DYNAMICS_COLUMNS = [
     "samples",
     "settings",
 ]
-CURVE_COLUMNS = ["model_id", "step", "reconstruction", "kl"]
+CURVE_COLUMNS = ["model_id", "step", "loss", "reconstruction", "kl"]
 PART_COLUMNS = ["model_id", "data", "source", "metric", "part", "value", "reason", "seconds"]
 SECONDS = ["model_id", "metric", "seconds"]
 UNSCORED = ["data", "source", "metric", "reason"]
@@ -83,7 +83,7 @@ class Frames:
     scores: pd.DataFrame  # model_id, metric, value: headlines of trained models
     unscored: pd.DataFrame  # data, source, metric, reason: headlines without a value
     ranks: pd.DataFrame  # one row per trained model, similarity and pool
-    curves: pd.DataFrame  # model_id, step, reconstruction, kl
+    curves: pd.DataFrame  # model_id, step, loss, reconstruction, kl
     older: int  # models of older protocols, left out
     outdated: list[str]  # metrics of which scores of an older protocol were left out
     parts: pa.Table  # PART_COLUMNS of trained models: all that is not of one factor

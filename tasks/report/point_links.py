@@ -13,7 +13,7 @@ from markupsafe import Markup
 from tasks.report.every_model import cell_page
 from tasks.report.figures.points import Points
 from tasks.report.frames import CELL
-from tasks.words import data_name, method_name, strength_text, symbol
+from tasks.words import cell_title, data_name
 
 DIGITS = 4
 
@@ -70,8 +70,7 @@ class PointLinks:
 
 
 def _words(data: str, source: str, method: str, strength: float) -> str:
-    swept = f"{method_name(method)}, {symbol(method)} = {strength_text(strength)}"
-    return f"{swept} on {data_name(data)} ({source})"
+    return f"{cell_title(method, strength)} on {data_name(data)} ({source})"
 
 
 def _short(value: float) -> float:

@@ -3,16 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import pandas as pd
 
+from models import METHODS, RESNETS
 from tasks.report.every_model import model_link
 from tasks.report.figures.portraits import pictures_of
 from tasks.report.labels import method_label
 from tasks.report.questions import Picture, Portrait
 from tasks.report.results import Column, Results
-from tasks.words import cell_title, number
+from tasks.study.spec import Study
+from tasks.words import cell_title, method_name, number
+
+
+def range_text(study: Study) -> str:
+    """How far traversals move a latent: what `reach` of each network says, which needs torch."""
+    reaches: dict[int, list[str]] = {}
+    for method, architecture in product(study.methods, study.values_of("architecture")):
+        names = reaches.setdefault(_reach(method, architecture), [])
+        if method_name(method) not in names:
+            names.append(method_name(method))
+    several = len(reaches) > 1
+    return ", ".join(
+        f"from −{reach} to {reach}" + (f" ({', '.join(names)})" if several else "")
+        for reach, names in reaches.items()
+    )
+
+
+def _reach(method: str, architecture: str) -> int:
+    if method == "infogan":  # its prior ends there
+        return 1
+    return 3 if architecture in RESNETS and METHODS[method].has_posterior else 2
 
 
 def portrait(
@@ -31,12 +54,11 @@ def portrait(
     order = order or ("by falling KL" if has_kl else "in their own order")
     collapsed = ", collapsed: no informative latent" if model["collapsed"] else ""
     latents = f"{model['informative']:.0f} of {model['latents']}"
-    is_counted = has_kl and pd.notna(model["informative"])
     facts = (
         ("", method_label(model["method"], results.styles, model["strength"])),
         ("seed", str(model["seed"])),
         *((column.title, number(float(model[column.id]))) for column in columns),
-        *((("informative latents", latents),) if is_counted else ()),
+        *((("informative latents", latents),) if pd.notna(model["informative"]) else ()),
         *((("KL", number(float(model["kl"]), 2)),) if has_kl else ()),
         ("model_id", model_link(model)),
     )

@@ -146,7 +146,8 @@ def _direction(metric: str) -> int:
 
 
 def per_model(frames: Frames, columns: Sequence[Column]) -> pd.DataFrame:
-    """One row per trained model: keys, a column per score, collapsed, informative latents."""
+    """One row per trained model: keys, a column per score, collapsed, informative latents, of which
+    nothing is known without a KL."""
     scores, ranks, ids = frames.scores, frames.ranks, frames.trained["model_id"]
     values = {}
     for column in columns:
@@ -163,7 +164,7 @@ def per_model(frames: Frames, columns: Sequence[Column]) -> pd.DataFrame:
     return frames.trained.assign(
         **values,
         collapsed=ids.isin(dead),
-        informative=ids.map(informative).astype(float),
+        informative=ids.map(informative).astype(float).where(frames.trained["kl"].notna()),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,7 @@ from tasks.report.figures.axes import (
 from tasks.report.figures.colours import Style
 
 HEIGHT = 128.0  # px, of one panel
+TRAINING = 109.0  # likewise, of a training
 SIDES = 2.5  # in units of the ticks, left and right of the lines
 EARLY = 0.1  # of the training: its losses dwarf all others, so they do not set the scale
 
@@ -76,14 +77,18 @@ def lines_plot(
         return Drawing(inline(figure, name), THIRD, name)
 
 
-def training_plot(curves: pd.DataFrame, style: Style, name: str) -> Drawing:
-    """Reconstruction and KL over steps: a line per strength, a band from lowest to highest seed."""
+def training_plot(
+    curves: pd.DataFrame, style: Style, name: str, titles: Mapping[str, str]
+) -> Drawing:
+    """Quantities over steps, each with its title: a line per strength, a band from the lowest seed
+    to the highest."""
     cells = [cell.sort_values("step") for _, cell in curves.groupby("strength")]
     last = max(float(curves["step"].max()), 1.0)
     late = curves[curves["step"] >= EARLY * last]
-    titles = {"reconstruction": "Reconstruction", "kl": "KL"}
+    margins = Margins(right=14, top=22)
+    height = margins.top + margins.bottom + TRAINING * len(titles) + BETWEEN * (len(titles) - 1)
     with mpl.rc_context(STYLE):
-        figure, rows = blank(THIRD, 316, Margins(right=14, top=22), rows=2)
+        figure, rows = blank(THIRD, height, margins, rows=len(titles))
         for axes, (quantity, title) in zip(rows, titles.items(), strict=True):
             low, middle, high = (f"{quantity} {name}" for name in ("min", "median", "max"))
             scale = limits(pd.concat([late[low], late[high]]))
@@ -100,9 +105,9 @@ def training_plot(curves: pd.DataFrame, style: Style, name: str) -> Drawing:
                 axes.fill_between(steps, cell[low].to_numpy(), cell[high].to_numpy(), **band)
                 axes.plot(steps, cell[middle].to_numpy(), **line)
             at = (0.0, scale[1])
-            label(axes, f"{title}, nats per image", at, (-42, 9), "left", "bottom", colours.INK)
-        x_scale(rows[1], (0, last))
-        label(rows[1], "step", (last / 2, rows[1].get_ylim()[0]), (0, -24), "center", "top")
+            label(axes, title, at, (-42, 9), "left", "bottom", colours.INK)
+        x_scale(rows[-1], (0, last))
+        label(rows[-1], "step", (last / 2, rows[-1].get_ylim()[0]), (0, -24), "center", "top")
         return Drawing(inline(figure, name), THIRD, name)
 
 

@@ -28,7 +28,7 @@ from tasks.report.figures.axes import (
 from tasks.report.figures.colours import Style
 from tasks.report.figures.points import MODEL, collapsed_of, points_at, without_model
 from tasks.report.frames import groups
-from tasks.words import method_name, strength_text
+from tasks.words import method_name, strength_value
 
 WIDTHS = (THIRD, 568, 1168)  # a third, half or all of the page
 LETTER = 6.6  # px: a generous width of one letter at the figures' text size
@@ -66,7 +66,12 @@ def strip_plot(
     width, step, rooms = _slots(
         [len(cells) for _, cells in methods], [method_name(method) for method, _ in methods]
     )
-    longest = LETTER * max(len(strength_text(c.strength)) for _, cells in methods for c in cells)
+    texts = {
+        (method, cell.strength): strength_value(method, cell.strength)
+        for method, cells in methods
+        for cell in cells
+    }
+    longest = LETTER * max(map(len, texts.values()))
     upright = longest > step - 2
     margins = Margins(right=8, bottom=40 + (longest - 5 if upright else 0))
     with mpl.rc_context(STYLE):
@@ -80,7 +85,7 @@ def strip_plot(
             places = [first + i * step for i in range(len(cells))]
             drawn += _draw_cells(axes, places, cells, min(0.36 * step, 9.0), styles[method])
             for x, cell in zip(places, cells, strict=True):
-                text = strength_text(cell.strength)
+                text = texts[method, cell.strength]
                 label(axes, text, (x, scale[0]), (0, -8), *how, upright=upright)
             below = ((start + room / 2, scale[0]), (0, 6 - margins.bottom))
             label(axes, method_name(method), *below, "center", "bottom", colours.INK)

@@ -25,7 +25,7 @@ from tasks.report.labels import data_label, method_label
 from tasks.report.questions import Answer, Question, Sentence, missing
 from tasks.report.questions.strengths import choosing
 from tasks.report.results import Column, Results
-from tasks.words import number, plural, strength_text, symbol
+from tasks.words import number, plural, strength_name, symbol
 
 QUESTION = Question(
     "Which strength, which model?", menu="Which is best?", papers=(("duan-2020", "section 4"),)
@@ -53,7 +53,7 @@ class BestModel:
     seed: int
     udr: float
     informative: int | None
-    kl: float  # in nats, over all latents
+    kl: float | None  # in nats, over all latents; None without a posterior
 
 
 @dataclass(frozen=True)
@@ -135,14 +135,14 @@ def best_of_methods(models: pd.DataFrame, by: Column, udr: Column) -> list[BestO
 
 
 def _model(row: Mapping[Any, Any], udr: Column) -> BestModel:
-    informative = row["informative"]
+    informative, kl = row["informative"], row["kl"]
     return BestModel(
         model_id=str(row["model_id"]),
         strength=float(row["strength"]),
         seed=int(row["seed"]),
         udr=float(row[udr.id]),
         informative=None if pd.isna(informative) else int(informative),
-        kl=float(row["kl"]),
+        kl=None if pd.isna(kl) else float(kl),
     )
 
 
@@ -172,6 +172,8 @@ def _text(row: BestOfMethod, results: Results) -> Markup:
 
 
 def _strength_text(row: BestOfMethod) -> str:
+    if not symbol(row.method):
+        return "the method has no strength."
     if not row.strengths:
         return "no strength has two models to compare."
     if len(row.strengths) == 1:
@@ -192,7 +194,7 @@ def _strength_text(row: BestOfMethod) -> str:
 
 
 def _equation(row: BestOfMethod, of: Median | BestModel) -> str:
-    return f"{symbol(row.method)}\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{strength_text(of.strength)}"
+    return strength_name(row.method, of.strength).replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _median_text(of: Median) -> str:
@@ -205,9 +207,9 @@ def _model_text(row: BestOfMethod, model: BestModel) -> Markup:
     also = "" if latents is None else f", {plural(latents, 'informative latent')}"
     keys = {"data": row.data, "source": row.source, "method": row.method}
     link = model_link({**keys, "strength": model.strength, "model_id": model.model_id})
-    text = Markup("The best model is {} ({}, seed {}): UDR {}{}{}.")
-    udr = number(model.udr), low_text(model.udr)
-    return text.format(link, _equation(row, model), model.seed, *udr, also)
+    which = ", ".join(filter(None, (_equation(row, model), f"seed {model.seed}")))
+    text = Markup("The best model is {} ({}): UDR {}{}{}.")
+    return text.format(link, which, number(model.udr), low_text(model.udr), also)
 
 
 def _about_intervals(every: Sequence[BestOfMethod]) -> str:

@@ -23,6 +23,11 @@ from tasks.report.results import Results
 from tasks.words import data_name, method_name, strength_text, symbol
 
 QUESTION = Question("Training curves", menu="Training")
+TITLES = {
+    "reconstruction": "Reconstruction, nats per image",
+    "kl": "KL, nats per image",
+    "loss": "Loss",
+}
 ABOUT = (
     "Median over seeds, with a band from the lowest seed to the highest, measured on the batch of "
     "each step. The stronger the line, the greater the strength. The first tenth of the training "
@@ -38,12 +43,27 @@ def answer(results: Results) -> Answer:
 
 
 def curve_summary(frames: Frames) -> pd.DataFrame:
-    """Median, lowest and highest over seeds of what was logged, per cell and step."""
+    """Median, lowest and highest over seeds of what was logged, per cell and step. The loss is that
+    of models without a reconstruction only."""
     keyed = frames.trained[["model_id", *CELL]].merge(frames.curves, on="model_id")
-    grouped = keyed.groupby([*CELL, "step"], sort=False)[["reconstruction", "kl"]]
+    has_parts = keyed.groupby("model_id")["reconstruction"].transform("count") > 0
+    keyed["loss"] = keyed["loss"].mask(has_parts)
+    grouped = keyed.groupby([*CELL, "step"], sort=False)[list(TITLES)]
     summary = grouped.agg(["median", "min", "max"])
     summary.columns = summary.columns.map(" ".join)
     return summary.reset_index()
+
+
+def logged(curves: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Of a summary of some cells what was logged of them, and the titles of it by column."""
+    there = {n: title for n, title in TITLES.items() if curves[f"{n} median"].notna().any()}
+    absent = [c for c in curves.columns if c.split(" ")[0] in TITLES.keys() - there.keys()]
+    return curves.drop(columns=absent), there
+
+
+def about_curves(titles: Mapping[str, str]) -> str:
+    """`Reconstruction and KL`."""
+    return " and ".join(title.partition(",")[0] for title in titles.values())
 
 
 def models_with_curve(frames: Frames) -> pd.DataFrame:
@@ -53,7 +73,7 @@ def models_with_curve(frames: Frames) -> pd.DataFrame:
 
 
 def training_curves(frames: Frames, styles: Mapping[str, Style]) -> tuple[FigureGroup, ...]:
-    """Reconstruction and KL of every method."""
+    """Of every method that has steps."""
     of_methods = [*DATA_SET, "method"]
     ids = {key: rows["model_id"] for key, rows in groups(models_with_curve(frames), of_methods)}
     figure_groups = []
@@ -61,11 +81,15 @@ def training_curves(frames: Frames, styles: Mapping[str, Style]) -> tuple[Figure
         figures = []
         for (method,), of_method in groups(rows, ["method"]):
             title = method_name(method)
-            drawing = training_plot(of_method, styles[method], f"curve {data} {source} {method}")
+            of_method, titles = logged(of_method)
+            if not titles:
+                continue
+            name = f"curve {data} {source} {method}"
+            drawing = training_plot(of_method, styles[method], name, titles)
             figures.append(
                 Figure(
                     title,
-                    f"Reconstruction and KL of {title} on {data_name(data)} over training steps.",
+                    f"{about_curves(titles)} of {title} on {data_name(data)} over training steps.",
                     drawing,
                     of_method,
                     _strengths(method, of_method),
@@ -73,11 +97,14 @@ def training_curves(frames: Frames, styles: Mapping[str, Style]) -> tuple[Figure
                     among=tuple(of_methods),
                 )
             )
-        figure_groups.append(FigureGroup(data_label(data, source), tuple(figures)))
+        if figures:
+            figure_groups.append(FigureGroup(data_label(data, source), tuple(figures)))
     return tuple(figure_groups)
 
 
 def _strengths(method: str, rows: pd.DataFrame) -> str:
+    if not symbol(method):
+        return ""
     strengths = [strength_text(strength) for strength in sorted(rows["strength"].unique())]
     if len(strengths) == 1:
         return f"{symbol(method)} = {strengths[0]}"

@@ -18,7 +18,7 @@ from tasks.report.questions import (
     missing,
 )
 from tasks.report.results import Results
-from tasks.words import data_name, strength_text
+from tasks.words import MISSING, data_name, strength_text, symbol
 
 QUESTION = Question("Failures", section="run")
 MOST_ROWS, MOST_SEEDS = 50, 12
@@ -71,6 +71,12 @@ def failures(frames: Frames) -> list[CellFailure]:
     return cells
 
 
+def _strength(failure: CellFailure) -> Cell:
+    if not symbol(failure.method):
+        return Cell(MISSING)
+    return Cell(strength_text(failure.strength), failure.strength)
+
+
 def _row(failure: CellFailure, results: Results) -> Row:
     seeds = ", ".join(str(seed) for seed in failure.seeds[:MOST_SEEDS])
     if len(failure.seeds) > MOST_SEEDS:
@@ -80,7 +86,7 @@ def _row(failure: CellFailure, results: Results) -> Row:
         (
             Cell(data_name(failure.data)),
             Cell(method_label(failure.method, results.styles), failure.method, style="who"),
-            Cell(strength_text(failure.strength), failure.strength),
+            _strength(failure),
             Cell(seeds),
             Cell(failure.status, style="ill"),
             Cell(f"{first:,}" if first == last else f"{first:,}–{last:,}", first),

@@ -50,7 +50,10 @@ def answer(results: Results) -> Answer:
     study = results.study
     off = switched_off(results.models)
     if not off:
-        return missing("No model has been compared yet, so its informative latents are not known.")
+        return missing(
+            "No model with a KL per latent has been compared yet, so that no number of informative "
+            "latents is known."
+        )
     why_not = why_not_quoted(study, results.models)
     paper = (
         f"In {QUESTION.place}: {with_deviation(*SWITCHED_OFF)} of 10 "

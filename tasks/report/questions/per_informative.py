@@ -24,7 +24,7 @@ from tasks.report.questions import (
     missing,
 )
 from tasks.report.results import Column, Results
-from tasks.words import data_name, number, plural, strength_text, symbol
+from tasks.words import data_name, number, plural, strength_text
 
 QUESTION = Question("The best model for each number of informative latents", section="ranking")
 MOST_OPEN = 3  # data sets
@@ -89,9 +89,8 @@ def _table(best: list[Best], udr: Column, results: Results, opened: bool) -> Tab
 
 def _row(of_number: Best, udr: Column, results: Results) -> Row:
     best = of_number.best
-    method = method_label(best["method"], results.styles)
-    strength = f"{symbol(best['method'])} = {strength_text(best['strength'])}"
-    cell = Markup('<a href="../cells/{}.html">{}, {}</a>').format(cell_page(best), method, strength)
+    label = method_label(best["method"], results.styles, best["strength"])
+    cell = Markup('<a href="../cells/{}.html">{}</a>').format(cell_page(best), label)
     return Row(
         (
             Cell(f"{of_number.informative} of {best['latents']}", of_number.informative),

@@ -9,7 +9,7 @@ import pandas as pd
 from tasks.best import best_and_worst
 from tasks.report.frames import DATA_SET, groups
 from tasks.report.labels import data_label
-from tasks.report.portrait import portrait
+from tasks.report.portrait import portrait, range_text
 from tasks.report.questions import (
     Answer,
     PortraitGroup,
@@ -60,10 +60,12 @@ def answer(results: Results) -> Answer:
         )
     threshold = strength_text(results.study.udr.kl_threshold)
     text += (
-        "Each row moves one latent from −2 to 2 and leaves the others; rows are ordered by falling "
-        f"KL, and latents with a KL of at most {threshold} nats are greyed, since they carry "
-        "nothing."
+        f"Each row moves one latent {range_text(results.study)} and leaves the others; rows are "
+        f"ordered by falling KL, and latents with a KL of at most {threshold} nats are greyed, "
+        "since they carry nothing."
     )
+    if not results.models["kl"].notna().all():
+        text += " Methods without a posterior have no KL: their latents stay in their own order."
     return Answer((Sentence(text), Portraits(tuple(_group(c, results) for c in choices))))
 
 

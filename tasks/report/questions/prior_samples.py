@@ -27,7 +27,7 @@ from tasks.report.questions import (
     missing,
 )
 from tasks.report.results import Results
-from tasks.words import method_name, strength_text, symbol
+from tasks.words import method_name, strength_name
 
 QUESTION = Question(
     "What do samples from the prior look like?",
@@ -81,7 +81,8 @@ def _group(
 ) -> PortraitGroup:
     portraits = []
     for model in models:
-        heading = f"{symbol(model['method'])} = {strength_text(model['strength'])}"
+        method = model["method"]
+        heading = strength_name(method, model["strength"]) or method_name(method)
         of_model = pictures[str(model["model_id"])]
         portraits.append(portrait(heading, "", model, (), results, of_model))
     return PortraitGroup(title, tuple(portraits), columns=3)

@@ -23,7 +23,7 @@ from tasks.report.questions import (
     missing,
 )
 from tasks.report.results import Column, Results
-from tasks.words import MISSING, number, plural, strength_text, symbol
+from tasks.words import MISSING, number, plural, strength_name
 
 QUESTION = Question("The ranking", menu="Ranking")
 FIRST, LAST = 10, 3  # of each data set
@@ -149,14 +149,14 @@ def _rows(ranking: Ranking, results: Results) -> Iterator[Row]:
         if model.informative is not None:
             latents = f"{model.informative} of {model.latents}"
         latents += ", collapsed" if model.collapsed else ""
-        strength = f"{symbol(model.method)} = {strength_text(model.strength)}"
+        strength = strength_name(model.method, model.strength)
         udr, *scores = model.scores
         yield Row(
             (
                 Cell(str(model.place), model.place),
                 Cell(model_link(_keys(ranking, model)), model.model_id, style="pin"),
                 Cell(method_label(model.method, results.styles), model.method, style="who"),
-                Cell(strength, model.strength),
+                Cell(strength or MISSING, model.strength if strength else None),
                 Cell(str(model.seed), model.seed),
                 Cell(Markup("<b>{}</b>").format(number(udr)), udr),
                 Cell(latents, model.informative),

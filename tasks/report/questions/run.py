@@ -6,7 +6,7 @@ from tasks.report.header import DataSet, data_sets
 from tasks.report.labels import data_label, method_label
 from tasks.report.questions import Answer, Cell, Heading, Question, Row, Sentence, Table
 from tasks.report.results import Results
-from tasks.words import plural, strength_text, symbol
+from tasks.words import MISSING, plural, strength_text, symbol
 
 QUESTION = Question("What was run", menu="What was run")
 
@@ -42,4 +42,5 @@ def _row(method: str, results: Results, columns: tuple[DataSet, ...]) -> Row:
         cells.append(Cell(f"{trained:,} of {planned:,}", trained, style=style))
     values = ", ".join(strength_text(strength) for strength in strengths)
     method_cell = Cell(method_label(method, results.styles), method, style="who")
-    return Row((method_cell, Cell(f"{symbol(method)} = {values}"), *cells))
+    text = f"{symbol(method)} = {values}" if symbol(method) else MISSING
+    return Row((method_cell, Cell(text), *cells))

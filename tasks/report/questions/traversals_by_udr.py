@@ -177,8 +177,9 @@ def _mean(pairs: pd.DataFrame, ids: pd.Series[str]) -> float | None:
 
 
 def switched_off(choice: Choice) -> list[int]:
+    """Of each model that is drawn; none where latents have no KL."""
     off = choice.drawn["latents"] - choice.drawn["informative"]
-    return [round(count) for count in off]
+    return [round(count) for count in off.dropna()]
 
 
 def _table(collected: Sequence[Choice], results: Results) -> Table:
@@ -197,7 +198,7 @@ def _table(collected: Sequence[Choice], results: Results) -> Table:
             Cell(method_label(choice.method, results.styles)),
             Cell(choice.band.words),
             Cell(f"{choice.count:,}", choice.count),
-            Cell(str(len(off)), len(off)),
+            Cell(str(len(choice.drawn)), len(choice.drawn)),
             Cell(", ".join(map(str, off)) or MISSING),
             Cell(number(choice.alike), choice.alike),
         )
@@ -247,8 +248,8 @@ def _words(choice: Choice) -> str:
         text += " of this band."
     else:
         text = f"{len(choice.drawn)} of {plural(choice.count, 'model')} of this band."
-    off = ", ".join(map(str, switched_off(choice)))
-    text += f" Latents switched off, of {choice.drawn['latents'].iloc[0]}: {off}."
+    if off := ", ".join(map(str, switched_off(choice))):
+        text += f" Latents switched off, of {choice.drawn['latents'].iloc[0]}: {off}."
     if choice.alike is not None:
         return text + f" Mean pairwise UDR: {number(choice.alike)}."
     return text + (" They were not compared with each other." if len(choice.drawn) > 1 else "")

@@ -88,11 +88,14 @@ def answer(results: Results) -> Answer:
         title,
         title,
     )
-    strength = f"strength {symbol(subject.method)}"
-    kinds = (("strength", strength), ("informative", "informative latents"))
+    strength = symbol(subject.method)
+    kinds = [("strength", f"strength {strength}")] if strength else []
+    if subject.models["informative"].notna().any():
+        kinds.append(("informative", "informative latents"))
     figures = tuple(_figure(subject, udr, by, name, ids) for by, name in kinds)
     drawn = Figures((FigureGroup(f"UDR against {title}, {subject.where}", figures),))
-    return Answer((Sentence(about), drawn, Portraits((_group(subject, chosen, results, udr),))))
+    portraits = Portraits((_group(subject, chosen, results, udr),))
+    return Answer((Sentence(about), *([drawn] if figures else []), portraits))
 
 
 def subject_of(results: Results, udr: Column) -> Subject | None:
