@@ -91,7 +91,7 @@ def _codes(path: Path, arrays: own_arrays.Arrays, bins: int) -> OwnCodes:
         raise WrongInput(f"{path.name}, factor_names", ", ".join(names), "each name once")
     kinds = _names(path, "factor_kinds", arrays, len(columns), accepted)
     which = are_continuous(f"{path.name}, factor_kinds", columns, kinds)
-    others = {name: arrays[name] for name in ("left_out", "gap") if name in arrays}
+    others: dict[str, Any] = {name: arrays[name] for name in ("left_out", "gap") if name in arrays}
     others |= own_further.further_rows(path, arrays, codes, columns)
     if not any(which) and all(column.dtype.kind in "iub" for column in columns):
         whole = np.stack(columns, axis=1).astype(np.int64)
