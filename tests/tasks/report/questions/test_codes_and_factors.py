@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.report.figures.densities import PIXELS, PLACES, Panel, counts, density_panels
@@ -66,6 +66,7 @@ def test_older_stores_have_no_factors(make_store: MakeStore) -> None:
     assert read_points(store, model_id) is None
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.floats(-1e3, 1e3), st.floats(0, 1)), min_size=1, max_size=60))
 def test_every_point_is_counted_once_and_drawn(points: list[tuple[float, float]]) -> None:
     across, up = np.array(points).T

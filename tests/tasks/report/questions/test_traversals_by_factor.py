@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from PIL import Image
@@ -37,6 +37,7 @@ def test_codes_stand_by_factor_then_by_importance() -> None:
     assert captured(matrix) == [(2, 0), (0, 1), (3, 1), (5, 2), (1, None), (4, None)]
 
 
+@settings(deadline=None)
 @given(arrays(float, st.tuples(st.integers(1, 6), st.integers(1, 4)), elements=st.floats(0, 9)))
 def test_every_code_has_one_row(matrix: np.ndarray) -> None:
     rows = captured(matrix)
