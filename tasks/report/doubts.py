@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from models import METHODS
 from tasks.report.comparable import PAPERS_STEPS
 from tasks.report.published import LOW_UDR
+from tasks.study.axes import method_of
 from tasks.study.spec import Study
 from tasks.what_was_read import doubts
 from tasks.words import number, plural
@@ -17,13 +19,14 @@ def low_text(udr: float) -> str:
     return f", low: below {LOW_UDR:g} in Duan et al. 2020" if udr < LOW_UDR else ""
 
 
-def doubts_about_training(study: Study, data: str, kl: float | None) -> list[str]:
-    """Of a model with this KL, in nats, on a data set; None of a method without a posterior."""
-    steps = study.training.steps
+def doubts_about_training(study: Study, data: str, method: str, kl: float | None) -> list[str]:
+    """Of a model with this KL, in nats; None of a method without a posterior."""
+    steps, name = study.training.steps, method_of(method)
+    has_steps = name not in METHODS or METHODS[name].has_steps
     reasons = []
     if kl is not None and kl < LITTLE_KL:
         reasons.append(f"its KL of {number(kl, 2)} nats is near 0: it has learned next to nothing")
-    if steps < FEW_STEPS:
+    if has_steps and steps < FEW_STEPS:
         reasons.append(f"only {plural(steps, 'training step')} (the papers: {PAPERS_STEPS:,})")
     for choice in study.data:
         if choice.name == data and choice.read:

@@ -26,7 +26,7 @@ def paper_note(of_data: OfData, results: Results) -> list[Sentence]:
     """That the paper's numbers are below ours, and whether they are comparable."""
     if not any(in_paper(of_data, kind) for kind in of_data.kinds):
         return []
-    text = "The paper’s numbers, each of one model, are below ours"
+    text = "The paper's numbers, each of one model, are below ours"
     if reasons := why_not(of_data, results.study):
         text += f". They are not comparable: {reasons}"
     return [Sentence(f"{text}.", "note")]

@@ -63,7 +63,7 @@ class PapersKind:
             yield "other settings", text
         if (rows := study.metrics.points) < KINDS_TRAINING:
             text = (
-                f"regressors learn from {rows:,} rows at most, the paper’s from {KINDS_TRAINING:,}"
+                f"regressors learn from {rows:,} rows at most, the paper's from {KINDS_TRAINING:,}"
             )
             yield "other settings", text
         if not self.is_fitted:
@@ -74,12 +74,12 @@ class PapersKind:
             yield "other architecture", f"architecture “{name}”, the paper “{ARCHITECTURE}”"
         steps, papers = study.training.steps, KINDS_STEPS[self.name]
         if abs(steps - papers) > NEAR * papers:
-            text = f"{plural(steps, 'step')} of {self.name}, the paper’s code {papers:,}"
+            text = f"{plural(steps, 'step')} of {self.name}, the paper's code {papers:,}"
             yield "fewer steps" if steps < papers else "other settings", text
         beta1, beta2 = KINDS_BETAS
         recipe = Recipe(beta1=beta1, beta2=beta2)
         for name, (ours, theirs) in different_settings(study.training.recipe, recipe).items():
-            yield "other settings", f"{name} {ours}, the paper’s code {theirs}"
+            yield "other settings", f"{name} {ours}, the paper's code {theirs}"
 
 
 @dataclass(frozen=True)

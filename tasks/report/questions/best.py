@@ -167,7 +167,7 @@ def _text(row: BestOfMethod, results: Results) -> Markup:
     if row.model is None:
         return what
     text = what + Markup(" ") + _model_text(row, row.model)
-    reasons = doubts_about_training(results.study, row.data, row.model.kl)
+    reasons = doubts_about_training(results.study, row.data, row.method, row.model.kl)
     return text + (f" Doubtful: {'; '.join(reasons)}." if reasons else "")
 
 

@@ -69,7 +69,7 @@ ABOUT = (
 )
 NO_ORDER = (
     "Codes have no order of their own: those of each model are sorted by falling disentanglement "
-    "before the mean over seeds is taken. The paper’s are sorted likewise, and only listed."
+    "before the mean over seeds is taken. The paper's are sorted likewise, and only listed."
 )
 
 

@@ -53,14 +53,14 @@ TEST, GAP, GAP_ALONE = "nrmse_test", "nrmse_zero_shot", "nrmse_zero_shot_own"
 ABOUT = (
     "The gap is a part of the pictures that no model is trained on; regressors that learn from the "
     "training pictures predict its factors. The error is divided by the deviation of the training "
-    "pictures’ factors, as in the paper’s text, and once more by that of the gap’s own, as in its "
-    "released code. It is not known which of the two its Table 5 has; we take the released code’s. "
+    "pictures' factors, as in the paper's text, and once more by that of the gap's own, as in its "
+    "released code. It is not known which of the two its Table 5 has; we take the released code's. "
     "Only the first is on the scale of the error on test rows, so that growth is of that one."
 )
 GAP_OF_TEAPOTS = (
-    "The gap of the teapots, red ones from above, is that of the paper’s released code: red exceeds"
+    "The gap of the teapots, red ones from above, is that of the paper's released code: red exceeds"
     " green and blue by 0.15, and elevation is above π/4. The printed gap asks nothing of blue, "
-    "which does not fit the paper’s count of pictures."
+    "which does not fit the paper's count of pictures."
 )
 NONE = (
     "No model has errors on a gap: the scores lack the parts nrmse_zero_shot of dci_lasso and "
