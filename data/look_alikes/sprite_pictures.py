@@ -46,8 +46,9 @@ def _paint(
         behind = canvas[window]
         colour = colours[which, sprite][:, None, None, :]
         canvas[window] = behind + share[..., None] * (colour - behind)
-    picture = canvas[:, MARGIN:-MARGIN, MARGIN:-MARGIN]
-    return np.rint(255 * picture).astype(np.uint8).transpose(0, 3, 1, 2)
+    inner = canvas[:, MARGIN:-MARGIN, MARGIN:-MARGIN].transpose(0, 3, 1, 2)
+    pictures: Pixels = np.rint(255 * inner).astype(np.uint8)
+    return pictures
 
 
 def _shares(
@@ -69,4 +70,4 @@ def _shares(
 def _points(pixels: NDArray[np.int64]) -> Reals:
     """Where the points of these pixels are, along one axis: (sprites, window · 5)."""
     within = (np.arange(SAMPLES) + 0.5) / SAMPLES
-    return (pixels[:, :, None] + within).reshape(len(pixels), -1)
+    return (pixels[:, :, None] + within).reshape(-1, WINDOW * SAMPLES)

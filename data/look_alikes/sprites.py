@@ -47,11 +47,12 @@ class Sprites:
     def alone(self) -> Sprites:
         """Every sprite as a scene of its own: sprite s of scene i becomes scene i · sprites + s."""
         return Sprites(
-            self.positions.reshape(-1, 1, 2),
-            *(
-                array.reshape(-1, 1)
-                for array in (self.shapes, self.hues, self.saturations, self.values, self.present)
-            ),
+            positions=self.positions.reshape(-1, 1, 2),
+            shapes=self.shapes.reshape(-1, 1),
+            hues=self.hues.reshape(-1, 1),
+            saturations=self.saturations.reshape(-1, 1),
+            values=self.values.reshape(-1, 1),
+            present=self.present.reshape(-1, 1),
         )
 
 
