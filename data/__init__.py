@@ -35,6 +35,7 @@ DATA_SETS: dict[str, KnownDataSet] = {
     "mpi3d_realistic": KnownDataSet("MPI3D realistic", ("gondal-2019",)),
     "mpi3d_real": KnownDataSet("MPI3D real", ("gondal-2019",)),
     "teapots": KnownDataSet("Teapots", ("eastwood-2018",)),
+    "scene": KnownDataSet("Scene", ("watters-2019",)),
 }
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -156,7 +155,12 @@ def _stored(
     """A prepared file that has so many first pictures, and how many pictures it has."""
     if source != "look-alike":
         return PUBLISHED["official"].pixels(cache, DESCRIPTION.name), _count()
-    file, count = cache / LOOK_ALIKE, _count()
-    if pictures and not pixels.seems_whole(file, _shape(count)):  # all of them take minutes
-        file, count = cache / FIRST_LOOK_ALIKES.replace("*", str(pictures)), pictures
-    return pixels.prepared(file, _shape(count), partial(_draw, count), progress), count
+    return with_factors.drawn(
+        cache / LOOK_ALIKE,
+        cache / FIRST_LOOK_ALIKES,
+        _draw,
+        shapes=_shape,
+        count=_count(),
+        pictures=pictures,
+        progress=progress,
+    )

@@ -162,6 +162,14 @@ PAPERS = {
         "https://arxiv.org/abs/1711.00848",
         "ICLR",
     ),
+    "watters-2019": Paper(
+        "Watters, Nicholas and Matthey, Loic and Bosnjak, Matko and Burgess, Christopher P. and "
+        "Lerchner, Alexander",
+        2019,
+        "{COBRA}: data-efficient model-based {RL} through unsupervised object discovery and "
+        "curiosity-driven exploration",
+        "https://arxiv.org/abs/1905.09275",
+    ),
     "eastwood-2018": Paper(
         "Eastwood, Cian and Williams, Christopher K. I.",
         2018,

@@ -7,11 +7,13 @@ values, row by row, and zeros up to the end of a picture.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 
-from data.base.pixels import SIDE, Pixels
+from data.base.pixels import SIDE, Pixels, Progress, prepared, seems_whole
 from data.base.protocol import Targets
 
 VALUE = np.dtype("<f8")
@@ -41,3 +43,24 @@ def split(stored: Pixels, pictures: int, factors: int) -> tuple[Pixels, Targets]
     flat = np.array(stored[pictures:]).reshape(-1)[: pictures * factors * VALUE.itemsize]
     values: Targets = flat.view(VALUE).astype(np.float64).reshape(pictures, factors)
     return stored[:pictures], values
+
+
+def drawn(
+    whole: Path,
+    first: Path,
+    draw: Callable[[int], Iterator[Pixels]],
+    *,
+    shapes: Callable[[int], tuple[int, ...]],
+    count: int,
+    pictures: int | None,
+    progress: Progress | None,
+) -> tuple[Pixels, int]:
+    """A file that has at least so many first `pictures` (None: all `count`), and how many it has.
+
+    That is the `whole` file if it is there or all are wanted. Otherwise only the first pictures are
+    drawn, into the file `first`; * in its name is how many.
+    """
+    file = whole
+    if pictures and not seems_whole(whole, shapes(count)):  # all of them take long
+        file, count = first.with_name(first.name.replace("*", str(pictures))), pictures
+    return prepared(file, shapes(count), partial(draw, count), progress), count

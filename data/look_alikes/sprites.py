@@ -19,6 +19,13 @@ SQUARE, TRIANGLE, CIRCLE = range(len(SHAPES))
 FACTORS = ("x", "y", "shape", "hue", "saturation", "value")
 SCALE = 0.13
 
+# Where Spriteworld's configurations for COBRA draw factors from.
+Range = tuple[float, float]
+PLACES: Range = (0.1, 0.9)  # of x and of y
+HUES: Range = (0.0, 1.0)
+SATURATIONS: Range = (0.3, 1.0)
+VALUES: Range = (0.9, 1.0)
+
 # Of area SCALE², as all of Spriteworld's shapes; its circle has 30 corners, ours is round.
 HALF_SIDE = SCALE / 2  # of the square
 INRADIUS = SCALE / 27**0.25  # of the triangle, whose corners are twice as far and one is on top

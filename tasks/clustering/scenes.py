@@ -10,15 +10,18 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from data.look_alikes.sprites import SHAPES, Reals, Sprites
+from data.look_alikes.sprites import (
+    HUES,
+    PLACES,
+    SATURATIONS,
+    SHAPES,
+    VALUES,
+    Range,
+    Reals,
+    Sprites,
+)
 from tasks.clustering.world import Episodes, begin
 
-Range = tuple[float, float]
-
-PLACES: Range = (0.1, 0.9)  # of x and of y
-SATURATIONS: Range = (0.3, 1.0)
-VALUES: Range = (0.9, 1.0)
-HUES: Range = (0.0, 1.0)
 BLUE, GREEN, RED, YELLOW = (0.55, 0.65), (0.27, 0.37), (0.9, 1.0), (0.1, 0.2)
 TRAIN_HUES: tuple[Range, ...] = (BLUE, GREEN)
 TEST_HUES: tuple[Range, ...] = (RED, YELLOW)

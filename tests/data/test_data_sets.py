@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import data
-from data import teapots
+from data import scene, teapots
 from data.base.cache import folder
 from data.base.protocol import SOURCES, HasSplits, sample_factors
 from data.official.painting import THE_SCREAM
@@ -87,6 +87,9 @@ def test_a_data_set_is_as_described(name, source, cache, tmp_path, monkeypatch):
     place = folder() if source == "look-alike" else cache
     if name == "teapots":
         few_teapots(monkeypatch, 300)
+        place = tmp_path
+    if name == "scene":
+        monkeypatch.setattr(scene, "DESCRIPTION", replace(scene.DESCRIPTION, pictures=300))
         place = tmp_path
     described, loaded = data.describe(name, source), data.load(name, source, place)
     for field, value in vars(described).items():
