@@ -143,7 +143,7 @@ def _check_pictures(choice: DataChoice) -> None:
         return
     fewest = None if choice.own else data.fewest_pictures(choice.name)
     if fewest is None:
-        names = ", ".join(name for name in data.DATA_SETS if data.fewest_pictures(name))
+        names = " and ".join(name for name in data.DATA_SETS if data.fewest_pictures(name))
         accepted = f"no such key here, as only {names} can be taken in part"
     else:
         most = data.describe(choice.name).pictures or 0
