@@ -1,4 +1,4 @@
-"""A method, a metric, a similarity, a data set and a question, as CONTRIBUTING.md adds them."""
+"""Two methods, a metric, a similarity, a data set and a question, as CONTRIBUTING.md adds them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,45 @@ class TinyVAE(Objective):
 
 
 OBJECTIVE = TinyVAE
+'''
+
+NO_VAE = '''
+"""Random directions of pixels: no posterior, no strength and no steps."""
+
+import torch
+
+from models.network import Network
+from models.training import Training
+
+
+class Directions(Network):
+    def __init__(self, channels, latents, architecture="", fast=True):
+        super().__init__(channels, latents)
+        self.register_buffer("directions", torch.zeros(latents, channels * 64 * 64))
+
+    def code(self, images):
+        return images.flatten(1) @ self.directions.T, None
+
+    def pictures(self, codes):
+        return torch.sigmoid(codes @ self.directions).reshape(-1, self.channels, 64, 64)
+
+
+class DirectionsTraining(Training):
+    def __init__(self, network, strength, recipe, feed, after_chunk=None, log_every=1000):
+        super().__init__(recipe, feed)
+        self.network = network
+
+    def initialise(self, generator):
+        self.network.directions.normal_(generator=generator)
+
+    def parts(self):
+        return {"network": self.network}
+
+    def run(self, on_gpu=False):
+        pass
+
+
+NETWORK, TRAINING = Directions, DirectionsTraining
 '''
 
 METRIC = '''
@@ -132,6 +171,12 @@ ADDITIONS = [
         METHOD,
         "models/__init__.py:METHODS",
         '"tiny_vae": Method("TinyVAE", "τ", "kumar-2018", strengths=(1, 2)),',
+    ),
+    Addition(
+        "models/directions.py",
+        NO_VAE,
+        "models/__init__.py:METHODS",
+        '"directions": Method("Directions", "", "", (), has_posterior=False, has_steps=False),',
     ),
     Addition(
         "metrics/correlation.py",

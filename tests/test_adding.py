@@ -1,7 +1,7 @@
 """Adding to a copy of the tree is one file and one line of a table, as CONTRIBUTING.md says.
 
-A seventh method, a metric, a similarity, a data set and a question are added, a wheel is built from
-that copy, and every command that names them is run from the wheel. Another package adds a metric.
+A VAE, a method that is none, a metric, a similarity, a data set and a question are added, a wheel is
+built from that copy, and every command that names them is run from it. Another package adds a metric.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.tree import TINY, changes, python_in, tolstoy_in
 STUDY = [
     *TINY,
     "data=[squares]",
-    "methods={tiny_vae: [1, 2]}",
+    "methods={tiny_vae: [1, 2], directions: []}",
     "metrics.names=[correlation, best_rho]",
     "udr.similarities=[pearson, spearman]",  # named in the report if there are several
 ]
@@ -43,7 +43,7 @@ def test_each_addition_is_one_file_and_one_line_also_in_a_wheel(
         return tolstoy_in(installed, folder, *arguments)
 
     study = ["smoke", *changes(*STUDY), "--store", "store"]
-    assert json.loads(tolstoy("plan", *study, "--json"))["models"] == 4
+    assert json.loads(tolstoy("plan", *study, "--json"))["models"] == 6
     tolstoy("run", *study, "--workers", "1")
 
     draws = np.random.default_rng(0)
@@ -65,10 +65,11 @@ def test_each_addition_is_one_file_and_one_line_also_in_a_wheel(
     tolstoy("report", "store")
     page = Page.at(str(report)).html
     cited = tolstoy("cite", "store")
+    assert "Directions" in page
     for title in ("TinyVAE", "Largest correlation", "Pearson", "Squares"):
         assert title in page, title
         assert title in cited, title
     assert "Best ρ" in page
     for paper in ("kumar-2018", "do-2020", "li-2020", "reed-2015"):
         assert f"{{{paper}," in cited, paper
-    assert "The store has 4 models." in page
+    assert "The store has 6 models." in page
