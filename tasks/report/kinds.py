@@ -25,7 +25,7 @@ from tasks.report.questions import Cell
 from tasks.report.real_factors import RealFactors, real_factors
 from tasks.report.results import Results
 from tasks.study.axes import method_of
-from tasks.words import MISSING, cell_title, number
+from tasks.words import MISSING, cell_title, number, plural
 
 REGRESSORS = {"dci_lasso": "lasso", "dci_forest": "forests"}  # what a sentence calls them
 # Beginnings of parts per latent: a row of R, and the disentanglement of a code.
@@ -203,10 +203,21 @@ class RegressorScores:
         return next((matrix for matrix in every if matrix is not None), None)
 
 
-def best(
+def ranked(
     kinds: Sequence[Kind], estimates: Sequence[Estimate], less: bool = False
-) -> tuple[Kind, Estimate] | None:
-    """The kind with the most, or the least; None without any."""
+) -> list[tuple[Kind, Estimate]]:
+    """Those that have a number, the one with the most first, or with the least."""
     known = [(k, e) for k, e in zip(kinds, estimates, strict=True) if e.mean is not None]
     sign = 1 if less else -1
-    return min(known, key=lambda pair: sign * (pair[1].mean or 0.0), default=None)
+    return sorted(known, key=lambda pair: sign * (pair[1].mean or 0.0))
+
+
+def few_seeds(of_data: OfData) -> str:
+    """Why there are no intervals, where there are none."""
+    most = max(len(kind.models) for kind in of_data.kinds)
+    if most >= intervals.FEWEST_SEEDS:
+        return ""
+    return (
+        f"{plural(most, 'seed')} of a kind {'is' if most == 1 else 'are'} too few for intervals: "
+        "small differences may be chance."
+    )

@@ -21,9 +21,10 @@ from tasks.report.kinds import (
     Estimate,
     OfData,
     RegressorScores,
-    best,
     by_data,
     estimate,
+    few_seeds,
+    ranked,
 )
 from tasks.report.papers_kinds import Number, beside
 from tasks.report.published import (
@@ -92,6 +93,8 @@ def _of_data(
     for regressor in regressors:
         yield _finding(of_data, regressor, scores)
     yield _averages(of_data, regressors, scores, results)
+    if few := few_seeds(of_data):
+        yield Sentence(few, "note")
     yield from paper_note(of_data, results)
     yield Sentence(NO_ORDER, "note")
     for regressor in regressors:
@@ -107,12 +110,15 @@ def _finding(of_data: OfData, regressor: str, scores: RegressorScores) -> Senten
     parts = []
     for part in PARTS:
         means = [scores.mean(kind, regressor, part) for kind in of_data.kinds]
-        if chosen := best(of_data.kinds, means, less=part == ERROR):
-            kind, mean = chosen
-            parts.append(f"most {WORDS[part]} is {kind.title}, {SHORT[part]} = {mean.text}")
-    text = Markup("<b>{}</b>, by {}: {}.")
+        if order := ranked(of_data.kinds, means, less=part == ERROR):
+            kind, mean = order[0]
+            text = f"most {WORDS[part]} is {kind.title}, {SHORT[part]} = {mean.text}"
+            if len(order) > 1:
+                text += f", before {order[1][0].title}, {order[1][1].text}"
+            parts.append(text)
+    finding = Markup("<b>{}</b>, by {}: {}.")
     where, how = data_name(of_data.data), REGRESSORS[regressor]
-    return Sentence(text.format(where, how, "; ".join(parts)), "finding")
+    return Sentence(finding.format(where, how, "; ".join(parts)), "finding")
 
 
 def _averages(

@@ -19,9 +19,9 @@ from tasks.report.kinds import (
     Kind,
     OfData,
     RegressorScores,
-    best,
     by_data,
     estimate,
+    ranked,
 )
 from tasks.report.labels import data_label
 from tasks.report.papers_kinds import Number, beside
@@ -97,13 +97,19 @@ def _finding(of_data: OfData, regressor: str, scores: RegressorScores) -> Senten
     errors = [scores.mean(kind, regressor, GAP) for kind in kinds]
     rising = [growth(kind, regressor, scores) for kind in kinds]
     text = Markup("<b>{}</b>, by {}").format(data_name(of_data.data), REGRESSORS[regressor])
-    if chosen := best(kinds, errors, less=True):
-        text += f": {chosen[0].title} has the smallest error on the gap, {chosen[1].text}"
-    if chosen := best(kinds, rising, less=True):
-        text += f"; it grows least for {chosen[0].title}, {chosen[1].text} times that on test rows"
-    if len(kinds) > 1 and (chosen := best(kinds, rising)):
-        text += f", most for {chosen[0].title}, {chosen[1].text} times"
-    return Sentence(text + ".", "finding")
+    parts = []
+    if order := ranked(kinds, errors, less=True):
+        kind, error = order[0]
+        parts.append(f"{kind.title} has the smallest error on the gap, {error.text}")
+        if len(order) > 1:
+            parts[0] += f", before {order[1][0].title}, {order[1][1].text}"
+    if order := ranked(kinds, rising, less=True):
+        kind, least = order[0]
+        grown = f"it is {least.text} times that on test rows"
+        if len(order) > 1:
+            grown += f" for {kind.title}, and {order[-1][1].text} times for {order[-1][0].title}"
+        parts.append(grown)
+    return Sentence(text + f": {'; '.join(parts)}.", "finding")
 
 
 def _tables(

@@ -91,10 +91,15 @@ def test_the_finding_names_the_best_kind_by_each_of_the_three(make_store: MakeSt
     for text, regressor in zip(texts, ("lasso", "forests"), strict=True):
         assert f"by {regressor}: most disentangled is InfoGAN, λ = 6, D = " in text
         assert "most informative is InfoGAN, λ = 6, NRMSE = " in text
-        assert "to" in text.partition("D = ")[2]  # an interval, as there are three seeds
+        first, _, second = text.partition("D = ")[2].partition(", before ")
+        assert " to " in first, "an interval, as there are three seeds"
+        assert second.startswith("β-VAE, β = ")
     single = answer(results_of(make_store, replace(GRID, seeds=1)))
     text = next(str(c.text) for c in single.content if isinstance(c, Sentence) and "D = " in c.text)
     assert "(" not in text
+    notes = [str(c.text) for c in single.content if isinstance(c, Sentence)]
+    assert any(note.startswith("1 seed of a kind is too few") for note in notes)
+    assert not any("too few" in str(c.text) for c in content if isinstance(c, Sentence))
 
 
 def test_codes_are_sorted_before_they_are_averaged(make_store: MakeStore) -> None:
