@@ -13,18 +13,19 @@ from models.representation import traversed
 from tasks.study.model import Model
 from tasks.weights import load_model
 
-FRAMES = 16  # from -2 to 2; the way back repeats them
+FRAMES = 16  # from one end to the other; the way back repeats them
 ACROSS = 5  # latents in a row
 
 
 def animated_traversal(store: Store, model_id: str, kl: Sequence[float]) -> bytes:
-    """A GIF in which every latent moves from -2 to 2 and back, by decreasing KL, five in a row."""
+    """A GIF in which every latent moves over the network's reach and back, five in a row: by
+    decreasing KL, without any in their own order."""
     identity = store.read_json("models", model_id, "model.json")
     identity.pop("channels")
     network = load_model(Model.from_identity(identity), store)
     start = np.array(store.read("representations", ["mean"], [model_id])["mean"][0].as_py())
-    values = np.linspace(-2, 2, FRAMES, dtype=np.float32)
-    kl_array = np.array(kl, np.float32)
+    values = np.linspace(-network.reach, network.reach, FRAMES, dtype=np.float32)
+    kl_array = np.array(kl, np.float32) if kl else None
     _, pictures = traversed(network, start.astype(np.float32), kl_array, values, INFORMATIVE_KL)
     frames = pictures.swapaxes(0, 1)  # (frames, latents, channels, 64, 64)
     frames = np.concatenate([frames, frames[-2:0:-1]])

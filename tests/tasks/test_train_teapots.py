@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from data.base.table import Table
+from flows.cli import main
 from infra.store import Store
 from models.representation import encode
 from tasks import data_sets
@@ -14,6 +16,7 @@ from tasks.rank import rank_models
 from tasks.study.reading import parse_study
 from tasks.study.sources import with_sources
 from tasks.study.spec import Study
+from tasks.study.stored import STUDY_FILE
 from tasks.train import train_model
 from tasks.weights import load_model
 
@@ -135,6 +138,29 @@ def test_every_latent_of_theirs_is_informative_to_udr(study, store):
             assert 0 < row["udr"] <= 1 + 1e-6
         for kl in kl_of_trained(store, cell.models).values():
             assert np.isposinf(kl).all()
+
+
+@pytest.mark.parametrize("method", ["pca", "infogan", "beta_vae"])
+def test_show_prints_what_there_is_and_moves_all_latents(method, study, store, tmp_path, capsys):
+    store.write_json(study.model_dump(mode="json"), STUDY_FILE)
+    model = rows(store, "models", method)[0]
+    place = ["--store", str(store), "--out", str(tmp_path), "--gif"]
+    assert main(["show", model["model_id"], *place]) == 0
+    text = capsys.readouterr().out
+    has_kl = method == "beta_vae"
+    assert ("kl 0" in text) == ("elbo" in text) == has_kl and "None" not in text
+    assert ("strength" in text) == ("2 of 2 steps" in text) == (method != "pca")
+    assert ("at once" in text) == (method == "pca")
+    assert ("\nloss" in text) == (method == "infogan")
+    still = np.asarray(Image.open(tmp_path / "traversal.png")).astype(int)
+    moving = Image.open(tmp_path / "traversal.gif")
+    for frame, column in ((0, 0), (15, 8)):  # both ends are in both; the still one has 16 levels
+        moving.seek(frame)
+        tiles = np.asarray(moving.convert("RGB")).astype(int)
+        for place_of in range(3):
+            tile = still[66 * place_of : 66 * place_of + 64, 66 * column : 66 * column + 64]
+            moved = tiles[:64, 66 * place_of : 66 * place_of + 64]
+            assert np.abs(moved - tile).mean() < 12
 
 
 def test_two_seeds_of_pca_are_the_same_model_up_to_rounding(study, store):
