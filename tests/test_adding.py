@@ -1,7 +1,8 @@
 """Adding to a copy of the tree is one file and one line of a table, as CONTRIBUTING.md says.
 
-A VAE, a method that is none, a metric, a similarity, a data set and a question are added, a wheel is
-built from that copy, and every command that names them is run from it. Another package adds a metric.
+A VAE, a method that is none, a metric, a similarity, a data set and a question are added, a wheel
+is built from that copy, and every command that names them is run from it. Another package adds a
+metric.
 """
 
 from __future__ import annotations

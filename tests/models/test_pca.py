@@ -92,4 +92,4 @@ def test_pictures_that_are_all_equal_have_codes_of_zero():
 def test_it_has_neither_strength_nor_steps_nor_posterior():
     facts = METHODS["pca"]
     assert (facts.symbol, facts.strengths) == ("", ())
-    assert not (facts.has_steps or facts.has_posterior or facts.in_2019)
+    assert not (facts.has_steps or facts.has_posterior)
