@@ -282,7 +282,7 @@ def of_teapots(**more: object) -> Study:
         (
             {"name": "shapes3d", "pictures": 1000},
             "data shapes3d, pictures: found 1000; accepted: no such key here, as only teapots and "
-            "be taken in part",
+            "scene can be taken in part",
         ),
         ({"images": "a.npz", "pictures": 1000}, "data a, pictures: found 1000; accepted: no such"),
         ({"name": "teapot", "pictures": 1000}, "data: found 'teapot'; accepted: "),
