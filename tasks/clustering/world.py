@@ -78,7 +78,7 @@ def step(episodes: Episodes, actions: Reals, noise: Reals | float = 0.0) -> Step
     if episodes.clusters is not None:
         reached = quality(positions, episodes.clusters)
         rewards = np.where(running, reward(reached), 0.0)
-        succeeded = succeeded | (running & (reached >= WELL_CLUSTERED))
+        succeeded = succeeded | (reached >= WELL_CLUSTERED)
     after = replace(
         episodes,
         sprites=replace(episodes.sprites, positions=positions),
