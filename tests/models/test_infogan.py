@@ -187,7 +187,7 @@ class Interrupted(Exception):
 
 
 def test_it_resumes_to_the_same_bytes():
-    whole = training(40)
+    whole = training(22)
     whole.run()
     saved = []
 
@@ -196,8 +196,8 @@ def test_it_resumes_to_the_same_bytes():
         raise Interrupted
 
     with pytest.raises(Interrupted):
-        training(40, interrupt).run()
-    resumed = training(40)
+        training(22, interrupt).run()
+    resumed = training(22)
     for parameter in resumed.parameters():
         parameter.data.fill_(0.5)
     resumed.restore(saved[0])

@@ -302,7 +302,7 @@ def test_a_damaged_row_is_made_again(undisturbed, tmp_path):
 # So many steps that they are killed on the way, also on a busy machine.
 LONGER = {
     "beta_vae": changed(MODEL, steps=240),
-    "infogan": changed(method="infogan", architecture="resnet_small", batch_size=2, steps=60),
+    "infogan": changed(method="infogan", architecture="resnet_small", batch_size=2, steps=40),
 }
 
 CHILD = """
