@@ -20,9 +20,9 @@ $(READY): requirements.lock pyproject.toml
 demo: $(READY) ## Run the small study from training to report
 	$(BIN)/tolstoy run smoke
 
-# In two processes that take about as long: tests that start processes, whose output make prints when they have ended, and all
-# others, which print as they run (the + has make not hold their output).
-STARTING := tests/flows tests/campaign tests/infra $(wildcard tests/test_*.py)
+# In two processes that take about as long: tests that start processes and those of models, whose output
+# make prints when they have ended, and all others, which print as they run (the + has make not hold it).
+STARTING := tests/flows tests/campaign tests/infra tests/models $(wildcard tests/test_*.py)
 HELD := $(if $(filter output-sync,$(.FEATURES)),--output-sync)
 test: $(READY) ## The test suite
 	@$(MAKE) --no-print-directory --jobs=2 $(HELD) test-others test-starting

@@ -56,6 +56,7 @@ def test_all_seven_data_sets_train_without_any_file(tmp_path: Path) -> None:
     assert "look-alike" in page and "drawn to resemble the original" in page
 
 
+@pytest.mark.slow
 def test_the_first_teapots_are_taken_on_ray_workers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
