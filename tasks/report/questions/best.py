@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
+from models import METHODS
 from tasks.best import best_first
 from tasks.report.doubts import doubts_about_training, low_text
 from tasks.report.every_model import model_link
@@ -25,7 +26,8 @@ from tasks.report.labels import data_label, method_label
 from tasks.report.questions import Answer, Question, Sentence, missing
 from tasks.report.questions.strengths import choosing
 from tasks.report.results import Column, Results
-from tasks.words import number, plural, strength_name, symbol
+from tasks.study.axes import method_of
+from tasks.words import method_name, number, plural, strength_name, symbol
 
 QUESTION = Question(
     "Which strength, which model?", menu="Which is best?", papers=(("duan-2020", "section 4"),)
@@ -85,9 +87,27 @@ def answer(results: Results) -> Answer:
     sentences = [Sentence(about), *(Sentence(_text(row, results), "finding") for row in every)]
     if any(len(row.comparable) > 1 for row in every):
         sentences.append(Sentence(_about_intervals(every), "note"))
+    sentences += (Sentence(text, "note") for text in _about_methods(every))
     if results.models["method"].nunique() > 1:
         sentences += _among_methods(results)
     return Answer(tuple(sentences))
+
+
+def _about_methods(every: Sequence[BestOfMethod]) -> Iterator[str]:
+    """What UDR means of methods without a KL or without training steps."""
+    names = dict.fromkeys(method_of(row.method) for row in every)
+    known = {method_name(name): METHODS[name] for name in names if name in METHODS}
+    if no_kl := [title for title, facts in known.items() if not facts.has_posterior]:
+        yield (
+            f"Methods without a posterior ({', '.join(no_kl)}) have no KL: UDR takes all of their "
+            "latents as informative."
+        )
+    for title, facts in known.items():
+        if not facts.has_steps:
+            yield (
+                f"{title} is fitted at once: its seeds hardly differ, so that its UDR is high "
+                "whatever its latents are."
+            )
 
 
 def _show(every: Sequence[BestOfMethod], results: Results) -> str:

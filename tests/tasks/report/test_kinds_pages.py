@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -85,3 +86,15 @@ def test_latents_without_kl_are_not_counted_as_informative(report: Path) -> None
     of_pca = [row for row in rows if "pca" in row]
     assert of_pca and not any("of 10" in row for row in of_pca)
     assert any("of 10" in row for row in rows if "beta_vae" in row)
+
+
+def test_the_choice_by_udr_says_what_methods_lack(report: Path, tmp_path: Path) -> None:
+    no_kl, at_once = "Methods without a posterior", "PCA is fitted at once"
+    page = Page.alone(report / "questions" / "best.html")
+    assert f"{no_kl} (PCA, InfoGAN) have no KL: UDR takes all of their latents" in page.text
+    assert f"{at_once}: its seeds hardly differ" in page.text
+    store, grid = Store(tmp_path), replace(GRID, methods={"beta_vae": (1.0, 6.0)}, diverged={})
+    fill(store, grid)
+    fill_pairs(store)
+    page = Page.alone(Path(write_report(store, grid.study())).parent / "questions" / "best.html")
+    assert no_kl not in page.text and at_once not in page.text
