@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from models import METHODS
+from models import METHODS, STUDY_2019
 from tasks.report.comparable import PAPERS_STEPS
 from tasks.report.published import LOW_UDR
 from tasks.study.axes import method_of
@@ -27,7 +27,8 @@ def doubts_about_training(study: Study, data: str, method: str, kl: float | None
     if kl is not None and kl < LITTLE_KL:
         reasons.append(f"its KL of {number(kl, 2)} nats is near 0: it has learned next to nothing")
     if has_steps and steps < FEW_STEPS:
-        reasons.append(f"only {plural(steps, 'training step')} (the papers: {PAPERS_STEPS:,})")
+        papers = f" (the papers: {PAPERS_STEPS:,})" if name in STUDY_2019 else ""
+        reasons.append(f"only {plural(steps, 'training step')}{papers}")
     for choice in study.data:
         if choice.name == data and choice.read:
             reasons += doubts(choice.read.pictures, "picture")

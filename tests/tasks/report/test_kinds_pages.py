@@ -98,3 +98,10 @@ def test_the_choice_by_udr_says_what_methods_lack(report: Path, tmp_path: Path) 
     fill_pairs(store)
     page = Page.alone(Path(write_report(store, grid.study())).parent / "questions" / "best.html")
     assert no_kl not in page.text and at_once not in page.text
+
+
+def test_few_steps_are_set_beside_those_of_papers_that_train_the_method(report: Path) -> None:
+    text = Page.alone(report / "questions" / "best.html").text
+    of_vae, of_gan = text.split(", β-VAE:")[1].split(", InfoGAN:")
+    assert "only 120 training steps (the papers: 300,000)." in of_vae
+    assert "only 120 training steps." in of_gan and "300,000" not in of_gan
