@@ -220,7 +220,8 @@ def score(
         return explain_metrics(_names(",".join(explain)) if explain else tuple(METRICS), json=json)
     if file is None:
         raise WrongInput("FILE", "nothing", "a file with codes and factors; or --explain")
-    names = tuple(METRICS) if metrics is None else _names(metrics)
+    of_all_data = tuple(name for name, facts in METRICS.items() if not facts.data)
+    names = of_all_data if metrics is None else _names(metrics)
     return score_file(
         file,
         names,

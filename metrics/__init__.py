@@ -45,6 +45,7 @@ class Metric:
     as_in: tuple[str, ...] = ()  # further papers whose definition is used, keys of PAPERS
     protocol: int = 1  # of its rows: raised when a change makes its numbers incomparable
     bounds: tuple[float, float] = (0, 1)
+    data: tuple[str, ...] = ()  # the only data sets whose models have it; without any, all
     cost: float = 0.1  # core-seconds for 10,000 codes of 10 latents and 5 factors, for bars
 
 
@@ -82,6 +83,16 @@ METRICS: dict[str, Metric] = {
         protocol=2,
         cost=1,
     ),
+    "clustering": Metric(
+        "Steps to learn clustering",
+        "watters-2019",
+        better="less",
+        kind="task",
+        as_in=("duan-2020", "holtz-2022"),
+        bounds=(0, inf),
+        data=("scene",),
+        cost=120,
+    ),
     "unsupervised": Metric(
         "Total correlation",
         "locatello-2019",
@@ -112,6 +123,7 @@ SIMILARITIES: dict[str, Similarity] = {
 
 
 BUILT_IN = tuple(METRICS)
+OF_ALL_DATA = tuple(name for name, facts in METRICS.items() if not facts.data)
 MODULES = {name: f"metrics.{name}" for name in METRICS}
 PLUG_INS = "tolstoy.metrics"  # group of entry points: a metric's name, and a module with METRIC
 

@@ -41,8 +41,8 @@ def needs(names: Iterable[str]) -> frozenset[str]:
 
 
 def reads_factors(name: str) -> bool:
-    """Whether a metric needs factors: all do that need more than the posterior."""
-    return bool(metric(name).NEEDS - {"posterior"})
+    """Whether a metric needs factors: all do that need more than the posterior or agents."""
+    return bool(metric(name).NEEDS - {"posterior", "agents"})
 
 
 def evaluate(name: str, inputs: Inputs, rng: np.random.Generator) -> list[Score]:

@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -25,6 +26,7 @@ from metrics.evaluate import evaluate, needs, reads_factors
 from models.blank import encode_all
 from models.network import Network
 from models.representation import encode, reconstruction_losses
+from tasks.clustering.learning import learn_clustering
 from tasks.data_sets import load
 from tasks.label_noise import perturbed, with_noisy_tables, without_groups
 from tasks.log import model_log
@@ -199,6 +201,8 @@ def draw_inputs(
             _, pictures = codes_of.rows(split, settings.test_points, streams(f"{split} table"))
             drawn[f"{split}_codes"], _ = codes_of.with_targets(pictures)
             drawn[f"{split}_targets"] = data_set.targets(pictures.points)
+    if "agents" in wanted:
+        drawn["learn_clustering"] = partial(learn_clustering, codes_of.network)
     factors, pictures = codes_of.rows("train", settings.points, streams("table"))
     if "posterior" in wanted:
         codes, drawn["targets"], drawn["logvar"], drawn["reconstruction"] = codes_of.posteriors(

@@ -20,12 +20,12 @@ from pathlib import Path
 from flows.benchmarks import Row, browser
 from flows.benchmarks.made_up import fill
 from infra.store import Store
-from metrics import BUILT_IN
+from metrics import OF_ALL_DATA
 from tasks.study.reading import read_study
 from tasks.study.spec import Study
 
 CHANGED = (
-    f"metrics=[{', '.join(BUILT_IN)}]",
+    f"metrics=[{', '.join(OF_ALL_DATA)}]",
     "udr={similarities: [lasso, spearman], pools: [cell, method]}",
 )
 SECONDS, GIB, FIRST_PAGE, OPENED, CHANGED_VIEW = 180.0, 2.0, 3.0, 1.0, 100.0  # the aims

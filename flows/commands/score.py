@@ -32,6 +32,10 @@ def score_file(
     from tasks.score_codes import drawn_points, score_of, split_inputs
 
     check_metrics("--metrics", names)
+    for name in names:
+        if data := metrics.METRICS[name].data:
+            only = f"metrics of codes and factors; {name} is for studies of {', '.join(data)}"
+            raise WrongInput("--metrics", name, only)
     if repeat < 1:
         raise WrongInput("--repeat", repeat, "a number from 1")
     if bins < 2:

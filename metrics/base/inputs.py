@@ -1,6 +1,6 @@
 """What metrics read and what they return, checked in one place."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
@@ -50,6 +50,17 @@ class Pairs:
 
 
 @dataclass(frozen=True)
+class Learned:
+    """What agents did that learned a task. `steps` is nan of one whose budget of steps ended before
+    it had learned the task."""
+
+    steps: Reals  # (agents,)
+    success: Reals  # (agents,): share of the last test's scenes
+    other_hues: Reals  # (agents,): the same with colours that are new to the agent
+    budget: int
+
+
+@dataclass(frozen=True)
 class Inputs:
     """All that metrics may read of one model. What no chosen metric needs may stay None.
 
@@ -58,8 +69,9 @@ class Inputs:
     reads a continuous factor's bins), "groups" (train_groups, test_groups: points that share one
     factor's value), "pairs" (train_pairs, test_pairs), "variations" (train_variations,
     test_variations: groups of points that share the values of all factors but `factor`),
-    "interventions" (for every factor, the same points under each of its values) and "posterior"
-    (of every row of the codes: log-variances and the loss of reconstruction; no factors).
+    "interventions" (for every factor, the same points under each of its values), "posterior" (of
+    every row of the codes: log-variances and the loss of reconstruction; no factors) and "agents"
+    (learn_clustering, which lets agents learn a task that see the world by the model's codes).
 
     Where the data set's authors say which rows are for what, metrics that need "targets" are also
     given validation rows, to choose the settings of a predictor, and zero-shot rows, whose
@@ -86,6 +98,7 @@ class Inputs:
     interventions: tuple[Codes, ...] | None = None  # per factor (values, points, latents)
     logvar: Codes | None = None  # (points, latents)
     reconstruction: NDArray[np.floating[Any]] | None = None  # (points,), nats
+    learn_clustering: Callable[[np.random.Generator], Learned] | None = None
     trees: Kind = "presorted"
     tree_seed: int = 0
     impossible: Mapping[str, str] = field(default_factory=dict)  # a kind of groups, and why

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from data.base.protocol import Description
 from infra.tables import TABLES
+from metrics import METRICS
 from metrics.evaluate import needs, reads_factors
 from tasks.study.label_noise import noise_by_regime
 from tasks.study.measurements import (
@@ -178,6 +179,8 @@ def _scoring(
     images = min(images, data_set.pictures or images)
     decoded = points if "posterior" in needs(settings.names) else 0
     metrics = of_model["metrics"] * (1 + regimes) * points / few_points(settings).points
+    unmeasured = sum(METRICS[name].cost for name in settings.names if METRICS[name].data)
+    metrics += settings.repeats * unmeasured
     return of_model["score"] + images * image + decoded * of_model["train_row"] + metrics
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import models as methods
 from data.base.protocol import Description
+from metrics import METRICS
 from tasks.study.spec import Metrics, Study
 from tasks.study.traces import Traces, sample_count, snapshot_steps
 
@@ -58,13 +59,15 @@ def traces_shape(study: Study, traces: Traces, data_set: Description) -> tuple[i
 
 def few_points(metrics: Metrics) -> Metrics:
     """The same metrics of so few points that measuring them takes seconds; without label noise,
-    whose factors the pictures that are measured do not have."""
+    whose factors the pictures that are measured do not have, and without metrics that only models
+    of some data sets have."""
     ratio = min(POINTS / metrics.points, 1.0)
     few = {
         "points": round(ratio * metrics.points),
         "test_points": round(ratio * metrics.test_points),
     }
-    return metrics.model_copy(update={**few, "repeats": 1, "label_noise": ()})
+    names = tuple(name for name in metrics.names if not METRICS[name].data)
+    return metrics.model_copy(update={**few, "names": names, "repeats": 1, "label_noise": ()})
 
 
 def keys(study: Study, data_sets: dict[str, Description]) -> list[str]:

@@ -65,7 +65,7 @@ class Training(Recipe, PerModel):
 class Metrics(PerModel):
     """Supervised scores; the defaults are those of Locatello et al. 2019, appendix C."""
 
-    names: tuple[str, ...] = metrics.BUILT_IN
+    names: tuple[str, ...] = metrics.OF_ALL_DATA
     points: Annotated[int, Field(ge=2, strict=True)] = 10_000
     test_points: Positive = 5_000
     group_size: Annotated[int, Field(ge=2, strict=True)] = 64
@@ -253,6 +253,16 @@ class Study(Settings):
     def _traces_are_not_too_large(self) -> Study:
         if self.traces:
             check_traces(self.traces, self.training.steps)
+        return self
+
+    @model_validator(mode="after")
+    def _metrics_fit_the_data(self) -> Study:
+        for name in self.metrics.names:
+            accepted = metrics.METRICS[name].data
+            others = [choice.name for choice in self.data if choice.name not in accepted]
+            if accepted and others:
+                only = f"{name} only with data: {', '.join(accepted)}; not with {others[0]}"
+                raise WrongInput("metrics.names", name, only)
         return self
 
     @model_validator(mode="after")

@@ -9,7 +9,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from metrics import METRICS
+from metrics import METRICS, OF_ALL_DATA
 from metrics.base.dci_scores import completeness, disentanglement
 from metrics.evaluate import evaluate, metric
 from tasks.explain import READING, explain, page, range_text, section
@@ -24,7 +24,7 @@ def test_the_page_in_docs_is_fresh() -> None:
     assert (ROOT / "docs/metrics.md").read_text(encoding="utf-8") == page() + "\n", stale
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", OF_ALL_DATA)
 def test_every_part_says_what_it_is(name: str) -> None:
     """Of each factor or latent if it has many values, and nothing else has an entry."""
     codes = np.tile(entangled(np.random.default_rng(0)), (5, 1))  # 12,000 rows: all sizes

@@ -9,7 +9,7 @@ import tasks.score
 from data.base.protocol import Finite, Grid
 from data.base.table import Table
 from infra.store import Store
-from metrics import DEVIATION, METRICS
+from metrics import DEVIATION, OF_ALL_DATA
 from metrics.evaluate import evaluate, reads_factors
 from tasks.label_noise import without_groups
 from tasks.model_row import write_row
@@ -23,7 +23,7 @@ from tests.tasks.test_score import DATA, MODEL, SETTINGS, FactorsAsImages, Reads
 FACTORS = ("shape", "size", "hue")
 NONE = dict.fromkeys(FACTORS, 0.0)
 MUCH = dict.fromkeys(FACTORS, 0.5)
-LABELLED = [name for name in METRICS if reads_factors(name)]
+LABELLED = [name for name in OF_ALL_DATA if reads_factors(name)]
 OWN_PART = "score with label noise own"
 
 
@@ -94,8 +94,8 @@ def values(store: Store) -> dict[tuple[str, str, str | None], float]:
 
 @pytest.mark.parametrize("kind", DATA_SETS)
 def test_without_noise_every_noisy_score_is_the_clean_one_to_the_bit(kind, tmp_path, monkeypatch):
-    plain, _ = scored(tmp_path / "plain", monkeypatch, DATA_SETS[kind](), (), METRICS)
-    noisy, _ = scored(tmp_path / "noisy", monkeypatch, DATA_SETS[kind](), (NONE,), METRICS)
+    plain, _ = scored(tmp_path / "plain", monkeypatch, DATA_SETS[kind](), (), OF_ALL_DATA)
+    noisy, _ = scored(tmp_path / "noisy", monkeypatch, DATA_SETS[kind](), (NONE,), OF_ALL_DATA)
     clean, both = values(plain), values(noisy)
     for name in LABELLED:
         assert clean[name, "score", None] is not None, name

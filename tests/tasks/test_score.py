@@ -10,7 +10,7 @@ from data.base.protocol import Finite, Grid
 from data.base.table import Table
 from infra.errors import WrongInput
 from infra.store import Store
-from metrics import DEVIATION, METRICS
+from metrics import DEVIATION, METRICS, OF_ALL_DATA
 from metrics.base.inputs import Score
 from metrics.evaluate import evaluate
 from models.network import Network, bernoulli_loss
@@ -82,7 +82,7 @@ def images_of(monkeypatch) -> FactorsAsImages:
 
 
 def in_store(folder, *names: str) -> tuple[Store, Study]:
-    metrics = SETTINGS.model_copy(update={"names": names or tuple(METRICS)})
+    metrics = SETTINGS.model_copy(update={"names": names or OF_ALL_DATA})
     study = Study(name="test", data=(DATA,), methods={"beta_vae": (4.0,)}, metrics=metrics)
     return Store(folder), study
 
@@ -97,7 +97,7 @@ def numbers(folder, *names: str) -> dict[tuple[str, str, str | None], float]:
 def test_every_metric_has_its_rows(images_of, tmp_path):
     assert score_model(*in_store(tmp_path), MODEL) == "scored"
     values = numbers(tmp_path)
-    for name in METRICS:
+    for name in OF_ALL_DATA:
         assert np.isfinite(values[name, "score", None]), name
     assert {key[2] for key in values if key[:2] == ("mig", "gap")} == {"shape", "size", "hue"}
     gaps = [value for key, value in values.items() if key[:2] == ("mig", "gap")]
@@ -115,7 +115,7 @@ def test_a_second_call_changes_nothing(images_of, tmp_path):
     images_of.asked.clear()
     assert score_model(*in_store(tmp_path), MODEL) == "done"
     assert (part.read_bytes(), part.stat().st_mtime_ns) == before and images_of.asked == []
-    assert score_model(*in_store(tmp_path, next(iter(METRICS))), MODEL) == "done"
+    assert score_model(*in_store(tmp_path, OF_ALL_DATA[0]), MODEL) == "done"
 
 
 def test_scores_of_an_older_protocol_are_computed_anew_and_stay(images_of, tmp_path):
@@ -306,7 +306,7 @@ def test_each_picture_is_encoded_once_where_there_are_fewer_than_are_read(
     assert sum(few.asked) == 60 + again < sum(images_of.asked)
     assert numbers(tmp_path / "once") == numbers(tmp_path / "drawn")
     few.asked.clear()
-    labelled = [name for name in METRICS if name != "unsupervised"]
+    labelled = [name for name in OF_ALL_DATA if name != "unsupervised"]
     score_model(*in_store(tmp_path / "labelled", *labelled), MODEL)
     assert sum(few.asked) == 60
     assert numbers(tmp_path / "labelled") == numbers(tmp_path / "once", *labelled)
@@ -397,7 +397,7 @@ def unlabelled(images_of, monkeypatch):
 
 
 def test_pictures_without_factors_are_scored_by_a_reason(unlabelled, tmp_path, monkeypatch):
-    labelled = [name for name in METRICS if name != "unsupervised"]
+    labelled = [name for name in OF_ALL_DATA if name != "unsupervised"]
     assert score_model(*in_store(tmp_path), MODEL) == "scored"
     rows = Store(tmp_path).read("scores").to_pylist()
     assert [
@@ -445,7 +445,7 @@ def test_a_metric_that_cannot_be_computed_says_why_and_the_others_stand(
     assert score_model(*in_store(tmp_path), MODEL) == "scored"
     reasons = {row["metric"]: row["reason"] for row in Store(tmp_path).read("scores").to_pylist()}
     assert reasons.pop("mig") == "factors: one value"
-    assert set(reasons.values()) == {""} and set(reasons) == set(METRICS) - {"mig"}
+    assert set(reasons.values()) == {""} and set(reasons) == set(OF_ALL_DATA) - {"mig"}
 
 
 def test_a_value_that_is_no_number_is_null_with_a_reason(images_of, tmp_path, monkeypatch):
@@ -465,7 +465,7 @@ def test_only_metrics_that_need_groups_fail_where_a_table_has_none(
     assert score_model(*in_store(tmp_path), MODEL) == "scored"
     reasons = {row["metric"]: row["reason"] for row in Store(tmp_path).read("scores").to_pylist()}
     assert "no two such rows" in reasons.pop("rf_vae")
-    assert set(reasons.values()) == {""} and len(reasons) == len(METRICS) - 1
+    assert set(reasons.values()) == {""} and len(reasons) == len(OF_ALL_DATA) - 1
 
 
 def test_interventions_are_the_same_points_under_every_value(images_of, monkeypatch):
@@ -514,7 +514,7 @@ def test_only_the_metric_that_needs_interventions_fails_where_a_table_has_none(
     assert score_model(*in_store(tmp_path), MODEL) == "scored"
     reasons = {row["metric"]: row["reason"] for row in Store(tmp_path).read("scores").to_pylist()}
     assert "no such row" in reasons.pop("fairness")
-    assert set(reasons.values()) == {""} and len(reasons) == len(METRICS) - 1
+    assert set(reasons.values()) == {""} and len(reasons) == len(OF_ALL_DATA) - 1
 
 
 def test_trees_are_of_the_kind_that_is_set_and_seeded_by_the_model():

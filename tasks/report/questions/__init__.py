@@ -64,6 +64,7 @@ QUESTIONS = (
     "model_selection",
     "downstream",
     "label_savings",
+    "clustering",
     "kinds_of_models",
     "importances",
     "codes_and_factors",

@@ -12,7 +12,6 @@ from tasks.report.published import (
     KINDS_TABLES,
     METHODS,
     OTHER_TABLES,
-    REINFORCEMENT,
     SEEDS,
     SEVEN,
     STRENGTHS,
@@ -47,7 +46,7 @@ def answer(results: Results) -> Answer:
 
 def _rows(results: Results) -> Iterator[Published]:
     yield _years(results)
-    for what, published, place, why in REINFORCEMENT, *OTHER_TABLES, *_tables_of_kinds(results):
+    for what, published, place, why in *OTHER_TABLES, *_tables_of_kinds(results):
         yield Published(
             what=what,
             ours=None,

@@ -37,6 +37,7 @@ PARTS = {
     **dict.fromkeys(
         ("dci_lasso", "dci_forest"), ("disentanglement", "completeness", "informativeness_test")
     ),
+    "clustering": ("learned", "success", "success other hues", "budget"),
     "unsupervised": (
         "gaussian_total_correlation_mean",
         "gaussian_total_correlation_sampled",

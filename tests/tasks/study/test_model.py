@@ -23,7 +23,7 @@ def test_defaults_are_those_of_the_paper():
     assert (training.beta1, training.beta2) == (0.9, 0.999)
     scored = Metrics()  # appendix C
     assert (scored.points, scored.test_points, scored.group_size) == (10_000, 5_000, 64)
-    assert scored.names == tuple(metrics.METRICS)
+    assert scored.names == metrics.OF_ALL_DATA
     assert Udr().kl_threshold == 0.01
     assert Udr(similarities=tuple(metrics.SIMILARITIES), pools=("cell", "method", "data")).p is None
 

@@ -140,6 +140,17 @@ CASES: dict[str, tuple[Grid, Callable[[Store], None]]] = {
         ),
         nothing,
     ),
+    "agents": (
+        replace(
+            PAPERS_GRID,
+            data=("scene",),
+            sources={"scene": "look-alike"},
+            methods={"beta_vae": (0.0, 0.01, 0.1, 1.0)},
+            metrics=(*SIX, "clustering"),
+            diverged={},
+        ),
+        nothing,
+    ),
 }
 
 
@@ -273,7 +284,7 @@ def test_there_is_a_page_of_whatever_there_is(
 
 def test_the_full_grid_answers_every_question(answers: Answers) -> None:
     cases = dict.fromkeys(OF_SWEPT_LATENTS, "latents swept")
-    cases |= dict.fromkeys(OF_REAL_FACTORS, "kinds of models")
+    cases |= dict.fromkeys(OF_REAL_FACTORS, "kinds of models") | {"clustering": "agents"}
     for name in QUESTIONS:
         answer = answers(cases.get(name, "full grid"), name)
         assert not answer.is_missing, name
