@@ -20,7 +20,7 @@ STEPS = 4000  # of Adam
 BATCH = 512
 ONE_IN = 8  # rows of a batch is of a sprite that moved; among all rows these are one in 60
 RATE = 3e-3
-MOVING = 0.5  # of the mean squared change of a sprite that was hit: more counts as a move
+MOVING = 0.25  # of the mean squared change of a sprite that was hit: more counts as a move
 
 
 def network(inputs: int, outputs: int, generator: torch.Generator) -> nn.Sequential:
@@ -81,7 +81,9 @@ def learn_transition(
         loss.backward()
         optimiser.step()
         decay.step()
-    return Transition(layers, MOVING * float((later - codes).square().sum(1).mean()))
+    change = float((later - codes).square().sum(1).mean())
+    # of a collapsed model, whose codes never change, no sprite is ever seen to move
+    return Transition(layers, MOVING * change or math.inf)
 
 
 def _tensor(values: Reals) -> Tensor:

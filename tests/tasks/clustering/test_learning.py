@@ -14,7 +14,7 @@ from tasks.clustering.agent import Encode
 from tasks.clustering.learning import Settings, learn_clustering, learn_task
 from tests.tasks.clustering.made_codes import factors_as_codes
 
-QUICK = Settings(agents=2, explored=300, together=5, first=10, growth=2, budget=50, tested=30)
+QUICK = Settings(agents=2, explored=300, together=5, first=10, growth=2, budget=40, tested=12)
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_the_stream_decides_everything(few_gradient_steps: None) -> None:
     )
     assert same(one, repeated) and not same(one, other)
     assert one.steps.shape == one.success.shape == one.other_hues.shape == (2,)
-    assert one.budget == 50
+    assert one.budget == 40
 
 
 def test_an_agent_does_not_depend_on_how_many_there_are(few_gradient_steps: None) -> None:

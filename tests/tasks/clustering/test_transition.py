@@ -99,4 +99,4 @@ def test_codes_that_never_change_teach_nothing_and_move_nothing() -> None:
     actions = np.random.default_rng(0).random((40, 4))
     learned = learn_transition(nothing, actions, nothing, nothing, actions[:, None], seed=0)
     changes = learned.changes(torch.zeros(2, 3), torch.as_tensor(actions, dtype=torch.float32))
-    assert torch.isfinite(changes).all() and learned.moving == 0
+    assert torch.isfinite(changes).all() and not (changes > learned.moving).any()
