@@ -50,7 +50,7 @@ def learn_rewards(codes: Tensor, rewards: Tensor, generator: torch.Generator) ->
     """A new predictor, from scenes (scenes, sprites, latents) and their rewards (scenes,)."""
     targets = log_quality(rewards)
     predictor = RewardPredictor(codes.shape[-1], generator)
-    optimiser = torch.optim.AdamW(predictor.parameters(), RATE, weight_decay=DECAY)
+    optimiser = torch.optim.AdamW(predictor.parameters(), RATE, weight_decay=DECAY, fused=True)
     decay = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, STEPS)
     for _ in range(STEPS):
         rows = torch.randint(len(codes), (BATCH,), generator=generator)

@@ -67,7 +67,7 @@ def learn_transition(
     taken, untaken = _tensor(actions), _tensor(missed)
     latents, hits = codes.shape[1], BATCH // ONE_IN
     layers = network(latents + ACTION, latents, generator)
-    optimiser = torch.optim.Adam(layers.parameters(), RATE)
+    optimiser = torch.optim.Adam(layers.parameters(), RATE, fused=True)
     decay = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, STEPS)
     for _ in range(STEPS):
         hit = torch.randint(len(codes), (hits,), generator=generator)
