@@ -81,6 +81,9 @@ def run(
         str, Parameter(help="train again the models that: failed, diverged, or failed,diverged")
     ] = "",
     join: Annotated[bool, Parameter(help="work together with the run that has the store")] = False,
+    timeline: Annotated[
+        Path | None, Parameter(help=".json file to write: what ran where, for chrome://tracing")
+    ] = None,
     data_dir: DataDir = None,
     json: Json = False,
 ) -> int:
@@ -88,25 +91,29 @@ def run(
 
     Example: tolstoy run smoke --store /tmp/smoke
     """
-    from flows.commands.run import run_study
-    from tasks.study.model import CAN_RETRY
-    from tasks.study.reading import read_study
+    from infra.timeline import recorded_to, span
 
     check_workers(workers)
-    statuses = {status for status in retry.split(",") if status}
-    for status in statuses - set(CAN_RETRY):
-        raise WrongInput("--retry", status, one_of(CAN_RETRY, status))
-    use_folder(data_dir)
-    study = read_study(spec, set_)
-    return run_study(
-        study,
-        f"studies/{study.name}" if store is None else store,
-        workers=workers,
-        ray=ray,
-        retry=statuses,
-        join=join,
-        json=json,
-    )
+    with recorded_to(timeline):
+        with span("imports"):
+            from flows.commands.run import run_study
+            from tasks.study.model import CAN_RETRY
+            from tasks.study.reading import read_study
+
+        statuses = {status for status in retry.split(",") if status}
+        for status in statuses - set(CAN_RETRY):
+            raise WrongInput("--retry", status, one_of(CAN_RETRY, status))
+        use_folder(data_dir)
+        study = read_study(spec, set_)
+        return run_study(
+            study,
+            f"studies/{study.name}" if store is None else store,
+            workers=workers,
+            ray=ray,
+            retry=statuses,
+            join=join,
+            json=json,
+        )
 
 
 @app.command

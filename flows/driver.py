@@ -20,6 +20,7 @@ from infra.drivers.lock import DriverLock
 from infra.errors import WrongInput
 from infra.files import no_room
 from infra.store import Store
+from infra.timeline import span
 from infra.workers import Call, CallQueue, Decision, Rank, Resources, Stopped, Workers
 from tasks.dynamics_memory import memory_gib
 from tasks.log import comparison_log, model_log
@@ -169,7 +170,7 @@ class StudyRun:
 
     def _merge(self, cell: str) -> None:
         ids = [model.id for model in self.cells[cell].cell.models]
-        with self._claimed(f"merge-{cell}"):
+        with self._claimed(f"merge-{cell}"), span(f"merge {cell}"):
             for table in MERGED_TABLES:
                 self.storage.retry(partial(self.store.merge, table, cell, ids))
 

@@ -28,6 +28,7 @@ from flows.open_study import OpenStudy
 from flows.progress import displayed
 from infra.drivers.lock import DriverLock
 from infra.errors import RUN_AGAIN, WrongInput
+from infra.timeline import span
 from infra.workers import Stopped, Workers, running_workers, stopped_by_signals
 from tasks.data_sets import load
 from tasks.study.data_choice import DataChoice
@@ -72,7 +73,8 @@ def _quiet() -> Iterator[None]:
 @_stage("prepare")
 def prepare(choice: DataChoice, name: str) -> None:
     """Write a data set's cache once, before a worker per core needs it."""
-    load(choice)
+    with span(f"prepare data: {name}"):
+        load(choice)
 
 
 @_stage("train")
@@ -97,7 +99,8 @@ def dynamics(run: StudyRun, workers: Workers, name: str) -> None:
 
 @_stage("report")
 def report(run: StudyRun, name: str) -> str:
-    return run.storage.retry(lambda: renewed_report(run.study, run.store))
+    with span("report"):
+        return run.storage.retry(lambda: renewed_report(run.study, run.store))
 
 
 def run_stages(run: StudyRun, workers: Workers) -> None:

@@ -25,6 +25,7 @@ from typing import Any
 
 from infra.errors import WrongInput
 from infra.prefect_app import ALLOWED_NAMES
+from infra.timeline import span
 
 STARTUP_SECONDS = 120.0
 ANSWER_SECONDS = 20.0
@@ -44,12 +45,14 @@ def prefect_api() -> Iterator[None]:
         return
     with ExitStack() as guard:
         server = _temporary_server(guard)
-        server.start()
+        with span("Prefect starts"):
+            server.start()
         try:
             yield
         finally:
-            drain_prefect()
-            server.stop()
+            with span("Prefect ends"):
+                drain_prefect()
+                server.stop()
 
 
 def configured_server() -> str | None:

@@ -21,6 +21,7 @@ from infra.prefect_server import configured_server, no_answer, prefect_api
 from infra.ray_cluster import cluster_machines
 from infra.runtime import cores
 from infra.store import Store
+from infra.timeline import span
 from infra.workers import Stopped
 from tasks.report.published import SIX
 from tasks.study.dynamics import cells_without_traces
@@ -122,10 +123,11 @@ def _sigterm_as_ctrl_c() -> Iterator[None]:
 
 
 def _run_flow(opened: OpenStudy, workers: int | None, ray: str | None) -> RunResult:
-    from httpx import HTTPError
-    from prefect.settings import get_current_settings
+    with span("imports: Prefect"):
+        from httpx import HTTPError
+        from prefect.settings import get_current_settings
 
-    from flows.study import RunResult, study_flow
+        from flows.study import RunResult, study_flow
 
     result = RunResult()
     with prefect_api():

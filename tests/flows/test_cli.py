@@ -11,6 +11,7 @@ import pytest
 from flows.cli import app, main
 from tasks.study.reading import PRESETS
 from tests.flows.conftest import tolstoy, write_spec
+from tests.timelines import check_timeline
 
 COMMANDS = [name for name in app if not name.startswith("-")]
 README = Path(__file__).parents[2] / "README.md"
@@ -202,8 +203,13 @@ def test_a_place_that_cannot_be_written_is_refused(
 @pytest.mark.slow
 def test_a_failed_model_is_listed_and_trained_again_with_retry(spec: Path, tmp_path: Path) -> None:
     broken = write_spec(tmp_path / "broken.yaml", methods={"beta_vae": [1e300]}, seeds=1)
-    done = tolstoy("run", broken, "--store", tmp_path / "store", "--workers", 1)
+    timeline = tmp_path / "timeline.json"
+    options = ["--store", tmp_path / "store", "--workers", 1, "--timeline", timeline]
+    done = tolstoy("run", broken, *options)
     assert done.returncode == 1
+    assert any(
+        name.startswith("training ") for of in check_timeline(timeline).values() for name, _ in of
+    )
     assert "diverged: " in done.stdout
     assert "--retry diverged\n" in done.stdout
     assert (tmp_path / "store" / "report" / "index.html").exists()

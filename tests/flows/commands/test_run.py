@@ -31,6 +31,7 @@ from tasks.study.spec import Study
 from tests.flows.conftest import contents
 from tests.flows.trained import compared, made_up, models_of, train
 from tests.infra.ray_head import ray_head
+from tests.timelines import check_timeline
 
 Flow = Callable[..., None]
 
@@ -62,6 +63,25 @@ def test_an_interrupted_run_says_what_is_saved(
     assert run.run_study(study, store.uri) == 130
     assert RUN_AGAIN in capsys.readouterr().err
     assert store.names("drivers") == []
+
+
+def test_an_interrupted_run_writes_its_timeline(
+    tmp_path: Path, with_flow: Callable[[Flow], None]
+) -> None:
+    _, store = made_up(tmp_path / "store")
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with_flow(interrupted)
+    file = tmp_path / "timeline.json"
+    place = f"{store.uri}/study.json"
+    assert main(["run", place, "--store", store.uri, "--timeline", str(file)]) == 130
+    assert [name for name, _ in check_timeline(file)["driver"]][:3] == [
+        "imports",
+        "data sources",
+        "survey",
+    ]
 
 
 def test_a_run_that_prefect_has_as_cancelled_was_interrupted(
