@@ -9,7 +9,7 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from infra.errors import WrongInput
 from infra.store import Store
@@ -25,6 +25,22 @@ VISIBLE_SECONDS = 60.0  # a network drive may show a new folder so late
 
 class StoreNotMounted(WrongInput):
     """A machine of the cluster lacks the drive of the store."""
+
+
+def warm_up(study: Study, compiles: bool) -> None:
+    """Import what the first models need; compile what scores need, if it never was on this machine.
+
+    What fails here fails again where it is needed, and is reported there.
+    """
+    with ended_after(study.training.minutes_per_model, lambda *_: None), suppress(Exception):
+        with span("imports"):
+            import tasks.score
+            import tasks.train  # noqa: F401
+        if compiles:
+            with span("compiled loops"):
+                from tasks.compiled_loops import compile_loops
+
+                compile_loops(study)
 
 
 def train(uri: str, study: Study, model: Model) -> str:

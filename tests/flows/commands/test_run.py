@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -42,7 +43,9 @@ def with_flow(monkeypatch: pytest.MonkeyPatch) -> Callable[[Flow], None]:
 
     def use(flow: Flow) -> None:
         monkeypatch.setattr("flows.study.study_flow", flow)
-        monkeypatch.setattr("flows.commands.run.prefect_api", nullcontext)
+        api, workers = nullcontext(lambda: None), SimpleNamespace(close=lambda: None)
+        monkeypatch.setattr("flows.commands.run.starting_prefect_api", lambda: api)
+        monkeypatch.setattr("flows.commands.run.StartedWorkers", lambda *_: workers)
 
     return use
 
@@ -90,7 +93,7 @@ def test_a_run_that_prefect_has_as_cancelled_was_interrupted(
     study, store = made_up(tmp_path / "store")
 
     def cancelled(*arguments: Any) -> None:
-        arguments[-1].interrupted = True
+        arguments[-2].interrupted = True
         raise CancelledRun("Interrupted.")
 
     with_flow(cancelled)
@@ -121,7 +124,12 @@ def prefect_breaks(with_flow: Callable[[Flow], None]) -> Iterator[Callable[[bool
 
     def break_it(ended: bool) -> None:
         def engine(
-            study: Study, opened: OpenStudy, ray: object, workers: object, result: RunResult
+            study: Study,
+            opened: OpenStudy,
+            ray: object,
+            workers: object,
+            result: RunResult,
+            started: object,
         ) -> None:
             assert isinstance(opened.store, Store), "and not its URI, which Prefect would store"
             result.ended = ended
