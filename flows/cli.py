@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import App, CycloptsError, Parameter
 
-from flows.commands.data import DataDir, Json, data_app, use_folder
 from flows.commands.text import say, spell_out
+from flows.options import DATA_HELP, DataDir, Json, use_folder
 from infra.errors import WrongInput, one_of
 from infra.runtime import check_workers, quieten
 
@@ -21,17 +20,27 @@ Overrides = Annotated[
 StorePlace = Annotated[str | None, Parameter(help="folder or URI of the results [studies/NAME]")]
 RayAddress = Annotated[str | None, Parameter(help="address of a Ray cluster to run on")]
 
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("tolstoy")
+
+
 app = App(
     name="tolstoy",
     help="Studies of disentangled representations: train, score, rank without labels, report.",
     help_epilogue="First steps: tolstoy run smoke; tolstoy plan mini; tolstoy status STORE",
-    version=lambda: metadata.version("tolstoy"),
+    version=_version,
     default_parameter=Parameter(negative=""),
     suppress_keyboard_interrupt=False,
 )
 
 
-app.command(data_app)
+app.command("flows.commands.data:data_app", name="data", help=DATA_HELP)
+app.register_install_completion_command(
+    help="Let this shell complete commands and options with Tab.", group="Shell"
+)
 
 
 @app.command
