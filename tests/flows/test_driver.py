@@ -25,6 +25,7 @@ from tasks.study.survey import survey
 from tasks.study.under_way import write_steps
 from tests.flows.conftest import TINY
 from tests.flows.trained import Inline, made_up, models_of
+from tests.processes import wait_until
 
 
 class FromAWorker(Exception):
@@ -78,6 +79,29 @@ def test_a_machine_without_the_store_s_drive_stops_the_run_and_no_model_is_blame
         run.train(workers, "dsprites-beta_vae-1")
     assert len(workers.called) == 1
     assert run.store.read("models").num_rows == 0
+
+
+def test_the_first_trained_and_the_first_scored_model_are_told_at_once(tmp_path: Path) -> None:
+    told: list[str] = []
+    run, workers = opened(no_patience(), tmp_path, lambda *_: "trained")
+    run.progress.tell = told.append
+    for cell in ("dsprites-beta_vae-4", "dsprites-beta_vae-1"):
+        run.train(workers, cell)
+        run.score(cell)
+    of = "dsprites-beta_vae-4, seed 0"
+    assert told == [f"First model trained: {of}", f"First model scored: {of}"]
+
+
+def test_only_what_takes_long_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    run, _ = opened(no_patience(), tmp_path, lambda *_: "trained")
+    run.progress.tell = told.append
+    with run.told_if_slow("quick"):
+        pass
+    monkeypatch.setattr("flows.driver.SLOW_SECONDS", 0.0)
+    with run.told_if_slow("slow"):
+        wait_until(lambda: told, 30)
+    assert told == ["slow"]
 
 
 def test_a_disk_that_is_full_for_a_while_is_waited_for(
