@@ -20,7 +20,7 @@ define install
 	@if command -v uv >/dev/null && $(PIP) --constraint requirements.lock torch \
 	  && grep -v '^torch==' $(1) | uv pip install --quiet --no-deps --python $(BIN)/python --requirement -; \
 	then :; else $(PIP) --requirement $(1); fi
-	@$(BIN)/python -m compileall -q -j 0 -x '/tests?/' .venv/lib || true
+	@$(BIN)/python -m compileall -qq -j 0 -x '/tests?/' .venv/lib || true
 endef
 
 $(RUNS): requirements.lock pyproject.toml
