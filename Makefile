@@ -1,6 +1,7 @@
 # Two commands do everything on a fresh machine: `make demo` and `make test`.
 PYTHON ?= python3
 BIN := .venv/bin
+RUNS := .venv/.runs
 READY := .venv/.ready
 
 .PHONY: help setup demo test test-starting test-others test-slow test-dashboard test-faults lint format types contracts docs ci lock clean
@@ -8,16 +9,32 @@ READY := .venv/.ready
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
-setup: $(READY) ## Create .venv and install what requirements.lock names
+setup: $(READY) ## Create .venv and install what the two lock files name
 
-$(READY): requirements.lock pyproject.toml
+# Install what a lock file names: with uv, if it is there, and else with pip. torch always comes with pip,
+# whose configuration says which build is wanted: uv would fetch that for CUDA. What is installed is
+# compiled on all cores, which pip would do on one, and without tests.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+define install
+	@echo "Installing the packages of $(1) into .venv, which takes about a minute ..."
+	@if command -v uv >/dev/null && $(PIP) --constraint requirements.lock torch \
+	  && grep -v '^torch==' $(1) | uv pip install --quiet --no-deps --python $(BIN)/python --requirement -; \
+	then :; else $(PIP) --requirement $(1); fi
+	@$(BIN)/python -m compileall -qq -j 0 -x '/tests?/' .venv/lib || true
+endef
+
+$(RUNS): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Tolstoy needs Python 3.11 or newer; found " + sys.version.split()[0] + ". Set PYTHON=python3.x") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(call install,requirements.lock)
+	$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
-demo: $(READY) ## Run the small study from training to report
+$(READY): $(RUNS) requirements-dev.lock
+	$(call install,requirements-dev.lock)
+	@touch $@
+
+demo: $(RUNS) ## Run the small study from training to report
 	$(BIN)/tolstoy run smoke
 
 # In two processes that take about as long: tests that start processes and those of models, whose output
@@ -63,12 +80,15 @@ docs: $(READY) ## Write the pages that are made from code
 ci: lint types contracts test demo ## All that must pass before a change is merged
 
 # The label of torch's build is removed, and so is what only the CUDA build needs: one lock serves
-# every build, and pip adds what the installed build requires.
-lock: ## Write requirements.lock
+# every build, and pip adds what the installed build requires. Developers' tools have a lock of their own.
+FREEZE = .venv-lock/bin/python -m pip freeze --all --exclude tolstoy --exclude pip \
+  | sed -E 's/\+cpu$$//' | grep -vE '^(nvidia-|cuda-|triton==)'
+lock: ## Write requirements.lock and requirements-dev.lock
 	rm -rf .venv-lock && $(PYTHON) -m venv .venv-lock
-	.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check '.[dev]'
-	.venv-lock/bin/python -m pip freeze --all --exclude tolstoy --exclude pip \
-	  | sed -E 's/\+cpu$$//' | grep -vE '^(nvidia-|cuda-|triton==)' > requirements.lock
+	.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check . 'setuptools>=80'
+	$(FREEZE) > requirements.lock
+	.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check -c requirements.lock '.[dev]'
+	$(FREEZE) | grep -vxFf requirements.lock > requirements-dev.lock
 	rm -rf .venv-lock build *.egg-info
 
 clean: ## Remove what can be created again (never a store)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import App, CycloptsError, Parameter
 
-from flows.commands.data import DataDir, Json, data_app, use_folder
 from flows.commands.text import say, spell_out
+from flows.options import DATA_HELP, DataDir, Json, use_folder
 from infra.errors import WrongInput, one_of
 from infra.runtime import check_workers, quieten
 
@@ -21,17 +20,27 @@ Overrides = Annotated[
 StorePlace = Annotated[str | None, Parameter(help="folder or URI of the results [studies/NAME]")]
 RayAddress = Annotated[str | None, Parameter(help="address of a Ray cluster to run on")]
 
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("tolstoy")
+
+
 app = App(
     name="tolstoy",
     help="Studies of disentangled representations: train, score, rank without labels, report.",
     help_epilogue="First steps: tolstoy run smoke; tolstoy plan mini; tolstoy status STORE",
-    version=lambda: metadata.version("tolstoy"),
+    version=_version,
     default_parameter=Parameter(negative=""),
     suppress_keyboard_interrupt=False,
 )
 
 
-app.command(data_app)
+app.command("flows.commands.data:data_app", name="data", help=DATA_HELP)
+app.register_install_completion_command(
+    help="Let this shell complete commands and options with Tab.", group="Shell"
+)
 
 
 @app.command
@@ -81,6 +90,9 @@ def run(
         str, Parameter(help="train again the models that: failed, diverged, or failed,diverged")
     ] = "",
     join: Annotated[bool, Parameter(help="work together with the run that has the store")] = False,
+    timeline: Annotated[
+        Path | None, Parameter(help=".json file to write: what ran where, for chrome://tracing")
+    ] = None,
     data_dir: DataDir = None,
     json: Json = False,
 ) -> int:
@@ -88,25 +100,29 @@ def run(
 
     Example: tolstoy run smoke --store /tmp/smoke
     """
-    from flows.commands.run import run_study
-    from tasks.study.model import CAN_RETRY
-    from tasks.study.reading import read_study
+    from infra.timeline import recorded_to, span
 
     check_workers(workers)
-    statuses = {status for status in retry.split(",") if status}
-    for status in statuses - set(CAN_RETRY):
-        raise WrongInput("--retry", status, one_of(CAN_RETRY, status))
-    use_folder(data_dir)
-    study = read_study(spec, set_)
-    return run_study(
-        study,
-        f"studies/{study.name}" if store is None else store,
-        workers=workers,
-        ray=ray,
-        retry=statuses,
-        join=join,
-        json=json,
-    )
+    with recorded_to(timeline):
+        with span("imports"):
+            from flows.commands.run import run_study
+            from tasks.study.model import CAN_RETRY
+            from tasks.study.reading import read_study
+
+        statuses = {status for status in retry.split(",") if status}
+        for status in statuses - set(CAN_RETRY):
+            raise WrongInput("--retry", status, one_of(CAN_RETRY, status))
+        use_folder(data_dir)
+        study = read_study(spec, set_)
+        return run_study(
+            study,
+            f"studies/{study.name}" if store is None else store,
+            workers=workers,
+            ray=ray,
+            retry=statuses,
+            join=join,
+            json=json,
+        )
 
 
 @app.command

@@ -20,6 +20,7 @@ from infra.drivers.lock import DriverLock
 from infra.errors import WrongInput
 from infra.files import no_room
 from infra.store import Store
+from infra.timeline import span
 from infra.workers import Call, CallQueue, Decision, Rank, Resources, Stopped, Workers
 from tasks.dynamics_memory import memory_gib
 from tasks.log import comparison_log, model_log
@@ -38,6 +39,7 @@ MERGED_TABLES = ("models", "curves", "pictures", "scores")
 MERGING = 4  # cells at once; in an order by seeds all of them want to be merged at the end
 CLAIM_SECONDS = 1.0
 NAMED = 3  # models in a line
+SLOW_SECONDS = 1.0
 
 
 class StudyRun:
@@ -64,6 +66,7 @@ class StudyRun:
         self._unscored = {state.cell.name: state.unscored for state in states}
         self._to_score: dict[str, CallQueue] = {}
         self._ranked: set[str] = set()
+        self._told: set[str] = set()
         self._ranked_lock = threading.Lock()
         # few threads, whatever the number of cells: each keeps the memory that tables took in it
         self._mergers = ThreadPoolExecutor(MERGING, thread_name_prefix="merges")
@@ -96,6 +99,23 @@ class StudyRun:
             yield
         finally:
             ended.set()
+
+    @contextmanager
+    def told_if_slow(self, text: str) -> Iterator[None]:
+        """Tell people what takes long, so that they need not wonder."""
+        timer = threading.Timer(SLOW_SECONDS, lambda: self.progress.tell(text))
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _tell_first(self, done: str, model: Model) -> None:
+        """The first trained model and the first scored one of a run are worth a line."""
+        if done not in self._told:
+            self._told.add(done)
+            self.progress.tell(f"First model {done}: {model.cell}, seed {model.seed}")
 
     def read_steps(self) -> None:
         under_way = steps_under_way(self.store)
@@ -147,6 +167,7 @@ class StudyRun:
                 known = state.under_way.pop(model.id, 0)
                 self.progress.add("train", status, (model.steps - known) * model.step_cost)
                 if status == TRAINED:
+                    self._tell_first("trained", model)
                     self._score_soon(cell, model)
                 elif self.study.metrics.names:
                     self.progress.drop("score")
@@ -163,13 +184,14 @@ class StudyRun:
                 self.progress.fail(f"{model.id} has no scores: {in_a_line(outcome)}")
             else:
                 state.scored.add(model.id)
+                self._tell_first("scored", model)
             self.progress.add("score")
         self._mergers.submit(self._merge, cell).result()
         self.progress.cell_done()
 
     def _merge(self, cell: str) -> None:
         ids = [model.id for model in self.cells[cell].cell.models]
-        with self._claimed(f"merge-{cell}"):
+        with self._claimed(f"merge-{cell}"), span(f"merge {cell}"):
             for table in MERGED_TABLES:
                 self.storage.retry(partial(self.store.merge, table, cell, ids))
 
@@ -375,10 +397,11 @@ def without_traces(cell: str, unreadable: Sequence[str], models: int) -> str:
 
 
 def _priorities(study: Study, states: Sequence[CellState]) -> dict[str, Rank]:
-    """Which model is next: by seeds, all cells have their first before one has its second."""
+    """Which model is next: by seeds, all cells have their first before one has its second, and
+    longer trainings go first, so that no core has one left alone at the end."""
     by_seeds = study.running.order == "seeds"
     return {
-        model.id: (seed, cell) if by_seeds else (cell, seed)
+        model.id: (seed, -model.steps * model.step_cost, cell) if by_seeds else (cell, seed)
         for cell, state in enumerate(states)
         for seed, model in enumerate(state.cell.models)
     }

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from infra.drivers.lock import DriverLock, driver_lock, remove_dead_drivers
 from infra.errors import WrongInput
 from infra.store import Store
+from infra.timeline import span
 from tasks.study.groups import is_finished
 from tasks.study.sources import ShowProgress, no_progress
 from tasks.study.spec import Study
@@ -45,12 +46,14 @@ def open_study(
     show: ShowProgress = no_progress,
 ) -> Iterator[OpenStudy]:
     """Open the study in its store, until the block ends."""
-    study = settled_study(study, store, show)
+    with span("data sources"):
+        study = settled_study(study, store, show)
     new = check_store(study, store)
     store.prepare()
     states = None
     if not new and not retry:
-        states = survey(study, store)
+        with span("survey"):
+            states = survey(study, store)
         if is_finished(study, store, states):
             if remove_dead_drivers(store):
                 from flows.dashboard.crashed_runs import close_all_runs
@@ -70,7 +73,8 @@ def open_study(
         retried = forget(study, store, retry) if retry else 0
         finished = False
         if states is None:
-            states = survey(study, store)
+            with span("survey"):
+                states = survey(study, store)
             finished = is_finished(study, store, states)
         yield OpenStudy(study, store, states, finished, lock, retried)
 

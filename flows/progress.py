@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
 from flows.commands.text import duration
+from infra.errors import escaped
 from tasks.study.model import CAN_RETRY
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class Progress:
         self.bad: Counter[str] = Counter()
         self.troubles: list[str] = []
         self.note = ""  # what the run is waiting for
+        self.tell: Callable[[str], None] = _tell_nobody  # prints a line where progress is displayed
         self._began: dict[str, float] = {}
         self._ended: dict[str, float] = {}
         self._lock = threading.Lock()
@@ -145,6 +147,10 @@ class Progress:
         return text
 
 
+def _tell_nobody(text: str) -> None:
+    pass
+
+
 def pace_text(per_minute: float, what: str = "") -> str:
     """Per hour where less than one is done in a minute."""
     if per_minute < 1:
@@ -182,9 +188,11 @@ def _logged(progress: Progress, file: TextIO) -> Iterator[None]:
 
     thread = threading.Thread(target=log, daemon=True)
     thread.start()
+    progress.tell = lambda text: print(escaped(text), file=file, flush=True)
     try:
         yield
     finally:
+        progress.tell = _tell_nobody
         ended.set()
         thread.join()
         print(progress.line(), file=file, flush=True)
@@ -199,8 +207,13 @@ def _live(progress: Progress) -> Iterator[None]:
         def __rich__(self) -> object:
             return _table(progress)
 
-    with Live(Table(), console=Console(stderr=True), refresh_per_second=2):  # type: ignore[arg-type]
-        yield
+    console = Console(stderr=True)
+    with Live(Table(), console=console, refresh_per_second=2):  # type: ignore[arg-type]
+        progress.tell = lambda text: console.print(escaped(text), markup=False, highlight=False)
+        try:
+            yield
+        finally:
+            progress.tell = _tell_nobody
 
 
 def _table(progress: Progress) -> object:

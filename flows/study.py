@@ -26,9 +26,11 @@ from flows.dashboard.page import DashboardPage, kept_updated
 from flows.driver import StudyRun
 from flows.open_study import OpenStudy
 from flows.progress import displayed
+from flows.start_up import StartedWorkers
 from infra.drivers.lock import DriverLock
 from infra.errors import RUN_AGAIN, WrongInput
-from infra.workers import Stopped, Workers, running_workers, stopped_by_signals
+from infra.timeline import span
+from infra.workers import Stopped, Workers, stopped_by_signals
 from tasks.data_sets import load
 from tasks.study.data_choice import DataChoice
 from tasks.study.spec import Study
@@ -70,9 +72,10 @@ def _quiet() -> Iterator[None]:
 
 
 @_stage("prepare")
-def prepare(choice: DataChoice, name: str) -> None:
+def prepare(run: StudyRun, choice: DataChoice, name: str) -> None:
     """Write a data set's cache once, before a worker per core needs it."""
-    load(choice)
+    with span(f"prepare data: {name}"), run.told_if_slow(f"Preparing the pictures of {name} ..."):
+        load(choice)
 
 
 @_stage("train")
@@ -97,7 +100,8 @@ def dynamics(run: StudyRun, workers: Workers, name: str) -> None:
 
 @_stage("report")
 def report(run: StudyRun, name: str) -> str:
-    return run.storage.retry(lambda: renewed_report(run.study, run.store))
+    with span("report"):
+        return run.storage.retry(lambda: renewed_report(run.study, run.store))
 
 
 def run_stages(run: StudyRun, workers: Workers) -> None:
@@ -124,7 +128,7 @@ def wait_for_stages(futures: Sequence[Any]) -> None:
 
 
 def _submitted(run: StudyRun, workers: Workers) -> list[Any]:
-    prepared = {choice.name: prepare.submit(choice, choice.name) for choice in run.study.data}
+    prepared = {choice.name: prepare.submit(run, choice, choice.name) for choice in run.study.data}
     trained, scored = {}, []
     for name, state in run.cells.items():
         first = [prepared[state.cell.data]]
@@ -192,15 +196,17 @@ def study_flow(
     ray_address: str | None,
     workers: int | None,
     result: RunResult,
+    started: StartedWorkers | None = None,
 ) -> Any:
     """The flow of `tolstoy run`.
 
     Prefect stores the parameters of a flow that it can turn into text. `opened` is none of these:
-    its store's URI may hold a key, and its models are too many.
+    its store's URI may hold a key, and its models are too many. `started` are workers that have
+    started before the flow.
     """
     result.began = True
     try:
-        return complete_study(study, opened, ray_address, workers, result)
+        return complete_study(study, opened, ray_address, workers, result, started=started)
     except (KeyboardInterrupt, SystemExit, TerminationSignal, Stopped):
         result.interrupted = True
         return Cancelled(message=INTERRUPTED)
@@ -213,16 +219,18 @@ def complete_study(
     workers: int | None = None,
     result: RunResult | None = None,
     report_address: str | None = None,
+    started: StartedWorkers | None = None,
 ) -> list[str]:
     """Do what of a study is not done, in a flow; returns what went wrong."""
     result = result or RunResult()
     store, lock = opened.store, opened.lock
     run = StudyRun(study, store, opened.states, lock)
+    models = sum(len(state.unfinished) for state in opened.states)
     close_crashed_runs(store, alone=lock is None or lock.alone)
     with kept_updated(DashboardPage(run, report_address)):
         with (
             _quiet(),
-            running_workers(ray_address, workers) as running,
+            started or StartedWorkers(ray_address, workers, study, models) as running,
             run.counting_steps(),
             displayed(run.progress),
             _while_held(lock, running),

@@ -9,11 +9,12 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from infra.errors import WrongInput
 from infra.store import Store
 from infra.time_limit import ended_after
+from infra.timeline import span
 from tasks.log import comparison_log, model_log
 from tasks.study.model import Model
 from tasks.study.spec import Study
@@ -26,21 +27,41 @@ class StoreNotMounted(WrongInput):
     """A machine of the cluster lacks the drive of the store."""
 
 
+def warm_up(study: Study, compiles: bool) -> None:
+    """Import what the first models need; compile what scores need, if it never was on this machine.
+
+    What fails here fails again where it is needed, and is reported there.
+    """
+    with ended_after(study.training.minutes_per_model, lambda *_: None), suppress(Exception):
+        with span("imports"):
+            import tasks.score
+            import tasks.train  # noqa: F401
+        if compiles:
+            with span("compiled loops"):
+                from tasks.compiled_loops import compile_loops
+
+                compile_loops(study)
+
+
 def train(uri: str, study: Study, model: Model) -> str:
     """Returns the model's status."""
     store = Store(uri)
     with _limited(store, model, study.training.minutes_per_model):
-        from tasks.train import train_model
+        with span("imports"):
+            from tasks.train import train_model
 
-        return train_model(store, study, model)
+        with span(f"training {_name(model)}", model=model.id):
+            return train_model(store, study, model)
 
 
 def score(uri: str, study: Study, model: Model) -> str:
     store = Store(uri)
     with _limited(store, model, study.metrics.minutes_per_model):
-        from tasks.score import score_model
+        with span("imports"):
+            from tasks.score import score_model
 
-        return score_model(store, study, model)
+        with span(f"scoring {_name(model)}", model=model.id):
+            return score_model(store, study, model)
 
 
 def compare(
@@ -49,27 +70,37 @@ def compare(
     """Compare the models of these pairs of cells; ids of unreadable representations."""
     store = Store(uri)
     with _limited_comparison(store, study, group, f"comparing {len(models)} models"):
-        from tasks.compare import compare_tile
+        with span("imports"):
+            from tasks.compare import compare_tile
 
-        return compare_tile(store, study, models, cells)
+        with span(f"comparing {group}"):
+            return compare_tile(store, study, models, cells)
 
 
 def rank(uri: str, study: Study, group: str, models: list[Model]) -> None:
     """Write the rankings of a group, all of whose pairs are in the store."""
     store = Store(uri)
     with _limited_comparison(store, study, group, f"ranking {len(models)} models"):
-        from tasks.rank import rank_models
+        with span("imports"):
+            from tasks.rank import rank_models
 
-        rank_models(store, study, group, models)
+        with span(f"ranking {group}"):
+            rank_models(store, study, group, models)
 
 
 def dynamics(uri: str, study: Study, cell: str, models: list[Model]) -> list[str]:
     """Compare the training dynamics of a cell; ids of models without readable traces."""
     store = Store(uri)
     with _limited_comparison(store, study, cell, f"comparing dynamics of {len(models)} models"):
-        from tasks.dynamics import score_cell
+        with span("imports"):
+            from tasks.dynamics import score_cell
 
-        return score_cell(store, study, cell, models)
+        with span(f"comparing dynamics {cell}"):
+            return score_cell(store, study, cell, models)
+
+
+def _name(model: Model) -> str:
+    return f"{model.cell}, seed {model.seed}"
 
 
 @contextmanager

@@ -17,7 +17,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from http.client import HTTPException
 from pathlib import Path
@@ -25,6 +25,7 @@ from typing import Any
 
 from infra.errors import WrongInput
 from infra.prefect_app import ALLOWED_NAMES
+from infra.timeline import span
 
 STARTUP_SECONDS = 120.0
 ANSWER_SECONDS = 20.0
@@ -34,22 +35,42 @@ POLL_SECONDS = 0.2
 
 @contextmanager
 def prefect_api() -> Iterator[None]:
-    """Prefect's API: the configured one, or a temporary one that ends with this process.
+    """Prefect's API: the configured one, or a temporary one that ends with this process."""
+    with starting_prefect_api() as wait_for_api:
+        wait_for_api()
+        yield
+
+
+@contextmanager
+def starting_prefect_api() -> Iterator[Callable[[], None]]:
+    """The same, as a function that waits until it answers: it starts while other things start.
 
     Prefect's own temporary server ends too early at a Ctrl-C, which a terminal also sends to it,
     and does not end when this process is killed. Ours has its own session, and a guard ends it.
     """
     if configured_server():
-        yield
+        yield lambda: None
         return
     with ExitStack() as guard:
-        server = _temporary_server(guard)
-        server.start()
+        process, port = _temporary_process(guard)
+        server: Any = None
+
+        def wait() -> None:
+            nonlocal server
+            with span("imports: Prefect's server"):
+                server = _temporary_server(guard, process, port)
+            with span("Prefect starts"):
+                server.start()
+
         try:
-            yield
+            yield wait
         finally:
-            drain_prefect()
-            server.stop()
+            with span("Prefect ends"):
+                if server is None:
+                    _end(process)
+                else:
+                    drain_prefect()
+                    server.stop()
 
 
 def configured_server() -> str | None:
@@ -81,22 +102,38 @@ def no_answer(url: str, reason: object) -> WrongInput:
     return WrongInput("PREFECT_API_URL", f"{url} ({reason})", accepted)
 
 
-def _temporary_server(guard: ExitStack) -> Any:
-    """Prefect's temporary server, started as Prefect does, but in its own session.
+def _temporary_process(
+    guard: ExitStack, port: int | None = None
+) -> tuple[subprocess.Popen[bytes], int]:
+    """Prefect's temporary server in its own session, and its port; any free one by default.
 
-    The guard exists before the server answers, as starting takes seconds. Prefect keeps one such
-    server per process, and will use this one.
+    The guard exists before the server answers, as starting takes seconds.
+    """
+    if port is None:
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            port = probe.getsockname()[1]
+    ephemeral = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1"}
+    process = _uvicorn("127.0.0.1", port, ephemeral)
+    guard.enter_context(_guarded(process.pid))
+    return process, port
+
+
+def _temporary_server(guard: ExitStack, process: subprocess.Popen[bytes], port: int) -> Any:
+    """Our server as Prefect's own: it keeps one per process, and will use this one.
+
+    If another program took the port, Prefect chooses another one and starts the server again.
     """
     from prefect.server.api.server import SubprocessASGIServer
 
     class Server(SubprocessASGIServer):
         def _run_uvicorn_command(self) -> Any:
-            ephemeral = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1"}
-            process = _uvicorn("127.0.0.1", self.port or 0, ephemeral)
-            guard.enter_context(_guarded(process.pid))
-            return process
+            if self.port == port:
+                return process
+            return _temporary_process(guard, self.port)[0]
 
-    return Server()
+    server = Server()
+    server.port = port
+    return server
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from typing import Any
 from infra.errors import RAY_CLUSTER, RUN_AGAIN, WrongInput
 from infra.ray_cluster import check_address, cluster_machines
 from infra.runtime import ASKED_ONCE, BLAS_KERNELS, LOOPBACK_ONLY, WORKER, cores
+from infra.timeline import span, with_spans, without_spans
 
 OBJECT_STORE_BYTES = 150 * 2**20  # enough: calls pass ids and paths, never arrays
 AHEAD_SECONDS = 0.5  # of work that may wait in Ray for each core
@@ -337,7 +338,7 @@ class Workers:
             took = self._now() - waiting.submitted_at
             self._seconds[kind] = (1 - RECENT) * self._seconds.get(kind, took) + RECENT * took
             waiting.tries += 1
-            result = _result(reference)
+            result = without_spans(_result(reference))
             if _worker_died(result) and waiting.tries < kind[1].tries:
                 self._delay(waiting)
             else:
@@ -350,7 +351,8 @@ class Workers:
         has_gpus = self.gpus > 0  # a GPU may be added later
         if (kind, has_gpus) not in self._remote:
             function, resources = kind
-            self._remote[kind, has_gpus] = ray.remote(**resources.options(has_gpus))(function)
+            remote = ray.remote(**resources.options(has_gpus))
+            self._remote[kind, has_gpus] = remote(with_spans(function))
         return self._remote[kind, has_gpus]
 
 
@@ -411,15 +413,20 @@ def running_workers(address: str | None = None, count: int | None = None) -> Ite
     os.environ.setdefault(*(ASKED_ONCE if address else LOOPBACK_ONLY))
     if address:
         cluster_machines(address)  # or it raises at once
-    import ray
+    with span("imports: Ray"):
+        import ray
 
     environment = {"env_vars": WORKER}
     if address:  # its machines may have other processors than this one
         environment = {"env_vars": {n: v for n, v in WORKER.items() if n != BLAS_KERNELS}}
         try:
-            ray.init(
-                address, runtime_env=environment, log_to_driver=False, logging_level=logging.ERROR
-            )
+            with span("Ray connects"):
+                ray.init(
+                    address,
+                    runtime_env=environment,
+                    log_to_driver=False,
+                    logging_level=logging.ERROR,
+                )
         except (ConnectionError, RuntimeError) as error:  # RuntimeError: this is not a node of it
             accepted = (
                 "a running Ray cluster of which this machine is a node (ray start --address), "
@@ -430,15 +437,16 @@ def running_workers(address: str | None = None, count: int | None = None) -> Ite
         count = max(1, int(ray.cluster_resources().get("CPU", 1)))
     else:
         count = count or cores()
-        ray.init(
-            "local",
-            num_cpus=count,
-            include_dashboard=False,
-            object_store_memory=OBJECT_STORE_BYTES,
-            runtime_env=environment,
-            log_to_driver=False,
-            logging_level=logging.ERROR,
-        )
+        with span("Ray starts"):
+            ray.init(
+                "local",
+                num_cpus=count,
+                include_dashboard=False,
+                object_store_memory=OBJECT_STORE_BYTES,
+                runtime_env=environment,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+            )
     try:
         machines = [node["Resources"] for node in ray.nodes() if node["Alive"]]
         gpus = ray.cluster_resources().get("GPU", 0.0)
@@ -448,4 +456,5 @@ def running_workers(address: str | None = None, count: int | None = None) -> Ite
         finally:
             workers.close()
     finally:
-        ray.shutdown()
+        with span("Ray ends"):
+            ray.shutdown()

@@ -34,7 +34,9 @@ RESNETS = ("resnet", "resnet_small")  # architectures (models/resnet.py)
 METHODS: dict[str, Method] = {
     "beta_vae": Method("β-VAE", "β", "higgins-2017", strengths=(1, 2, 4, 6, 8, 16)),
     "annealed_vae": Method("AnnealedVAE", "C", "burgess-2017", strengths=(5, 10, 25, 50, 75, 100)),
-    "factor_vae": Method("FactorVAE", "γ", "kim-2018", strengths=(10, 20, 30, 40, 50, 100)),
+    "factor_vae": Method(
+        "FactorVAE", "γ", "kim-2018", strengths=(10, 20, 30, 40, 50, 100), step_cost=2
+    ),
     "dip_vae_i": Method("DIP-VAE-I", "λ", "kumar-2018", strengths=(1, 2, 5, 10, 20, 50)),
     "dip_vae_ii": Method("DIP-VAE-II", "λ", "kumar-2018", strengths=(1, 2, 5, 10, 20, 50)),
     "beta_tcvae": Method("β-TCVAE", "β", "chen-2018", strengths=(1, 2, 4, 6, 8, 10)),

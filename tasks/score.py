@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from data.base.protocol import DataSet, Factors, Finite, HasSplits, HasTargets, Targets
 from infra.store import Store
+from infra.timeline import span
 from metrics import DEVIATION, HEADLINE, METRICS
 from metrics.base.gaussians import sample
 from metrics.base.inputs import INTERVENED, Groups, Inputs, Pairs, Score
@@ -71,12 +72,15 @@ def _rows(
     regimes = noise_by_regime(wanted.label_noise, data_set)
     labelled = [name for name in possible if reads_factors(name)]
     evaluated: dict[tuple[str, str], list[Evaluated]] = {}  # by metric and regime of label noise
-    codes_of = _codes_of(load_model(model, store), data_set, wanted) if possible else None
+    with span("data and network"):
+        codes_of = _codes_of(load_model(model, store), data_set, wanted) if possible else None
     for repeat in range(wanted.repeats):
         streams = streams_of(model, repeat)
-        inputs = draw_inputs(codes_of, data_set, wanted, streams) if codes_of else None
+        with span("codes"):
+            inputs = draw_inputs(codes_of, data_set, wanted, streams) if codes_of else None
         for name in missing:
-            of_metric = _evaluated(name, inputs if name in possible else None, streams)
+            with span(name):
+                of_metric = _evaluated(name, inputs if name in possible else None, streams)
             evaluated.setdefault((name, ""), []).append(of_metric)
         if codes_of and inputs and labelled:
             settings = wanted.model_copy(update={"names": tuple(labelled)})

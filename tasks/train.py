@@ -17,6 +17,7 @@ from data.base.protocol import DataSet, HasSplits
 from infra.files import no_room
 from infra.peak_memory import peak_megabytes, reset_peak
 from infra.store import Store
+from infra.timeline import span
 from metrics import INFORMATIVE_KL
 from models.architecture import VAE
 from models.building import build_network, build_training
@@ -87,12 +88,15 @@ class _Attempt:
         self.training: Training | None = None
 
     def run(self) -> None:
-        data_set = load(self.choice)
-        training = self.training = self._resumed(data_set)
+        with span("data and network"):
+            data_set = load(self.choice)
+            training = self.training = self._resumed(data_set)
         self.log.add(f"{BEGINS}{training.done} of {self.model.steps}")
         self._report_if_due(training)
-        training.run(on_gpu=_has_gpu(self.study))
-        self._write(training.network.eval(), training, data_set)
+        with span("optimiser steps"):
+            training.run(on_gpu=_has_gpu(self.study))
+        with span("files and rows"):
+            self._write(training.network.eval(), training, data_set)
 
     def _write(self, network: Network, training: Training, data_set: DataSet) -> None:
         """Write a trained model's files and rows; its row in `models` last."""

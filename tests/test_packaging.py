@@ -73,9 +73,17 @@ def test_nothing_is_declared_twice() -> None:
     assert [name for name, count in Counter(PRODUCT + DEVELOPMENT).items() if count > 1] == []
 
 
-def test_the_lock_holds_what_is_declared() -> None:
-    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").split()
-    assert {*PRODUCT, *DEVELOPMENT} <= {normal(line.partition("==")[0]) for line in lines}
+def locked(file: str) -> set[str]:
+    lines = (ROOT / file).read_text(encoding="utf-8").split()
+    return {normal(line.partition("==")[0]) for line in lines}
+
+
+def test_the_locks_hold_what_is_declared_and_a_demo_gets_no_tools_of_developers() -> None:
+    runs, develops = locked("requirements.lock"), locked("requirements-dev.lock")
+    assert set(PRODUCT) <= runs
+    assert set(DEVELOPMENT) <= runs | develops, "some of them are needed to run as well"
+    assert not runs & develops
+    assert {"pytest", "mypy", "playwright", "moto"} <= develops
 
 
 def test_a_wheel_holds_all_files_of_the_packages_and_nothing_else(wheel: zipfile.ZipFile) -> None:

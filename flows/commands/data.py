@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json as jsonlib
 import math
-import os
 import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -13,33 +12,20 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 import data
-from data.base.cache import ENVIRONMENT, folder
 from data.base.pixels import is_whole
 from data.own import copies
 from flows.commands.text import bar, table
+from flows.options import DATA_HELP, DataDir, Json, use_folder
 from infra.errors import WrongInput
 from tasks.words import size_text
 
-Json = Annotated[bool, Parameter(negative="", help="print JSON for a program to read")]
-DataDir = Annotated[
-    str | None, Parameter(help="folder of prepared data [TOLSTOY_DATA, or the user's cache]")
-]
 Name = Annotated[str | None, Parameter(help="a data set")]
 
 data_app = App(
     name="data",
-    help="Data sets: list, fetch, check, export, clean.\n\nExample: tolstoy data list",
+    help=DATA_HELP,
     default_parameter=Parameter(negative=""),
 )
-
-
-def use_folder(data_dir: str | None) -> Path:
-    """Use this folder for prepared data, in this process and those that it starts."""
-    if data_dir is not None:
-        if not data_dir.strip():
-            raise WrongInput("--data-dir", data_dir, "a folder")
-        os.environ[ENVIRONMENT] = str(Path(data_dir).expanduser().absolute())
-    return folder()
 
 
 @data_app.command(name="list")

@@ -133,7 +133,7 @@ def packages() -> Finding:
     locked = dict(line.split("==") for line in LOCK.read_text().split() if "==" in line)
     other = [
         f"{name} {number}, locked {wanted}"
-        for name, wanted in locked.items()  # also developers' tools, which may be missing
+        for name, wanted in locked.items()  # some may be missing, as on another system
         if (number := (installed(name) or wanted).partition("+")[0]) != wanted
     ]
     if other:

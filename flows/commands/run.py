@@ -7,7 +7,7 @@ import shlex
 import signal
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from flows.commands.failures import command, failures, failures_text, retry
@@ -16,11 +16,13 @@ from flows.commands.own_data import say_what_was_read
 from flows.commands.report import median_rows, medians, renewed_report
 from flows.commands.text import fitting, preparing, say, table
 from flows.open_study import OpenStudy, open_study
+from flows.start_up import StartedWorkers
 from infra.errors import RUN_AGAIN, WrongInput
-from infra.prefect_server import configured_server, no_answer, prefect_api
+from infra.prefect_server import configured_server, no_answer, starting_prefect_api
 from infra.ray_cluster import cluster_machines
 from infra.runtime import cores
 from infra.store import Store
+from infra.timeline import span
 from infra.workers import Stopped
 from tasks.report.published import SIX
 from tasks.study.dynamics import cells_without_traces
@@ -122,26 +124,37 @@ def _sigterm_as_ctrl_c() -> Iterator[None]:
 
 
 def _run_flow(opened: OpenStudy, workers: int | None, ray: str | None) -> RunResult:
+    """Prefect's server starts while Ray does, and both while this process and workers import."""
+    models = sum(len(state.unfinished) for state in opened.states)
+    with starting_prefect_api() as wait_for_api:
+        say("Starting Ray and Prefect ...")
+        with span("imports: Prefect"):
+            from flows.study import RunResult, study_flow
+
+        result = RunResult()
+        with closing(StartedWorkers(ray, workers, opened.study, models)) as started:
+            wait_for_api()
+            try:
+                study_flow(opened.study, opened, ray, workers, result, started)
+            except Exception as error:
+                _explain(error, result)
+    return result
+
+
+def _explain(error: Exception, result: RunResult) -> None:
+    """Raise what ended the flow, unless Prefect alone failed when all was done."""
     from httpx import HTTPError
     from prefect.settings import get_current_settings
 
-    from flows.study import RunResult, study_flow
-
-    result = RunResult()
-    with prefect_api():
-        try:
-            study_flow(opened.study, opened, ray, workers, result)
-        except Exception as error:
-            if result.interrupted:
-                raise KeyboardInterrupt from None
-            if not result.ended:
-                url = get_current_settings().api.url
-                if url and (isinstance(error, HTTPError) or not result.began):
-                    reason = str(error.__cause__ or error).partition("\n")[0]
-                    raise no_answer(url, reason) from None
-                raise
-            say("Prefect did not answer at the end: what it shows of this run may be old.")
-    return result
+    if result.interrupted:
+        raise KeyboardInterrupt from None
+    if not result.ended:
+        url = get_current_settings().api.url
+        if url and (isinstance(error, HTTPError) or not result.began):
+            reason = str(error.__cause__ or error).partition("\n")[0]
+            raise no_answer(url, reason) from None
+        raise error
+    say("Prefect did not answer at the end: what it shows of this run may be old.")
 
 
 def _interrupted(states: Sequence[CellState]) -> int:

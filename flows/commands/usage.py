@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import types
-from typing import Any, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 from cyclopts import (
     CoercionError,
@@ -43,13 +43,15 @@ def as_wrong_input(error: CycloptsError) -> WrongInput | None:
         return WrongInput(name, "nothing", accepted)
     if isinstance(error, CoercionError) and error.token and error.argument:
         name = error.token.keyword or error.argument.name
-        return WrongInput(name, error.token.value, _kind(error.target_type))
+        return WrongInput(name, error.token.value, _kind(error.target_type, error.token.value))
     return None
 
 
-def _kind(wanted: Any) -> str:
+def _kind(wanted: Any, found: str) -> str:
     """What a value of this type is called."""
     if get_origin(wanted) in (Union, types.UnionType):
         wanted = next((kind for kind in get_args(wanted) if kind is not type(None)), wanted)
+    if get_origin(wanted) is Literal:
+        return one_of(get_args(wanted), found)
     name = wanted.__name__ if inspect.isclass(wanted) else str(wanted)
     return KINDS.get(wanted, f"a value of the type {name}")

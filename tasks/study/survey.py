@@ -124,8 +124,12 @@ def _distinct(rows: pa.Table) -> Iterator[tuple[Any, ...]]:
         return
     sizes = [len(column.dictionary) for column in encoded]
     places = np.ravel_multi_index([_places(column.indices) for column in encoded], sizes)
-    for place in zip(*np.unravel_index(np.unique(places), sizes), strict=True):
-        yield tuple(c.dictionary[int(p)].as_py() for c, p in zip(encoded, place, strict=True))
+    distinct = np.unravel_index(np.unique(places), sizes)
+    values = [column.dictionary.to_pylist() for column in encoded]
+    yield from zip(
+        *([of[p] for p in place.tolist()] for of, place in zip(values, distinct, strict=True)),
+        strict=True,
+    )
 
 
 def _places(indices: pa.Array) -> NDArray[np.int32]:

@@ -33,6 +33,7 @@ TINY: dict[str, Any] = {
     "metrics": {"names": ["mig", "factor_vae"], "points": 64, "test_points": 16, "group_size": 4},
 }
 MODELS = 6
+TIMELINE = "timeline.json"
 
 
 def write_spec(path: Path, **changes: Any) -> Path:
@@ -94,8 +95,9 @@ def contents(store: Path | str) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def undisturbed(spec: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The store of a run that nobody disturbed, with two workers."""
+    """The store of a run that nobody disturbed, with two workers; beside it, its timeline."""
     store = tmp_path_factory.mktemp("undisturbed") / "store"
-    done = tolstoy("run", spec, "--store", store, "--workers", 2)
+    timeline = store.parent / TIMELINE
+    done = tolstoy("run", spec, "--store", store, "--workers", 2, "--timeline", timeline)
     assert done.returncode == 0, done.stderr
     return store

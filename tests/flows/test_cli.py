@@ -5,12 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from flows.cli import app, main
 from tasks.study.reading import PRESETS
 from tests.flows.conftest import tolstoy, write_spec
+from tests.timelines import check_timeline
 
 COMMANDS = [name for name in app if not name.startswith("-")]
 README = Path(__file__).parents[2] / "README.md"
@@ -27,7 +29,27 @@ def test_every_command_stands_in_the_documentation() -> None:
     assert [command for command in COMMANDS if f"tolstoy {command}" not in page] == []
 
 
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_completes_every_command_and_its_options(
+    shell: Literal["bash", "zsh", "fish"],
+) -> None:
+    script = app.generate_completion(shell=shell)
+    options = ("timeline", "calibrate", "watch", "dry-run")  # of run, plan, status, data clean
+    assert [word for word in (*COMMANDS, "fetch", *options) if word not in script] == []
+
+
+def test_installing_completion_says_what_it_wrote(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert main(["--install-completion", "--shell", "bash"]) == 0
+    (script,) = (path for path in tmp_path.rglob("*") if path.name == "tolstoy")
+    assert str(script) in capsys.readouterr().out
+    assert "complete -F" in script.read_text()
+
+
 SLOW = ("torch", "prefect", "ray", "pytorch_lightning", "sklearn", "pandas", "matplotlib", "numba")
+NOT_FOR_HELP = (*SLOW, "numpy", "pyarrow", "pydantic")
 
 
 @pytest.mark.parametrize(
@@ -39,9 +61,10 @@ def test_light_commands_import_nothing_heavy(
 ) -> None:
     places = {"SPEC": str(spec), "STORE": str(undisturbed)}
     arguments = [places.get(word, word) for word in arguments]
+    heavy = NOT_FOR_HELP if arguments == ["--help"] else SLOW
     script = (
         "import sys; from flows.cli import main; code = main(sys.argv[1:]);"
-        f"print([name for name in {SLOW} if name in sys.modules], file=sys.stderr); sys.exit(code)"
+        f"print([name for name in {heavy} if name in sys.modules], file=sys.stderr); sys.exit(code)"
     )
     main(arguments)  # the first plan on a machine measures training steps, with torch
     done = subprocess.run(
@@ -90,6 +113,7 @@ def test_light_commands_import_nothing_heavy(
         (["plan", "smoke", "--store", "a" * 256], ["store", "names of at most 255 bytes"]),
         (["run", "smoke", "--set", "training={steps: 1, steps: 2}"], ["--set training", "YAML"]),
         (["run", "smoke", "--workers", "two"], ["--workers: found 'two'; accepted: a whole"]),
+        (["--install-completion", "--shell", "zhs"], ["--shell: found 'zhs'", "mean zsh?"]),
         (["run", "smoke", "--json=perhaps"], ["--json: found 'perhaps'; accepted: true, false"]),
         (["run", "smoke", "--store"], ["--store: found 'nothing'; accepted: folder or URI"]),
         (["run", "smoke", "--store", "a", "--store", "b"], ["--store: found it twice"]),
@@ -202,8 +226,13 @@ def test_a_place_that_cannot_be_written_is_refused(
 @pytest.mark.slow
 def test_a_failed_model_is_listed_and_trained_again_with_retry(spec: Path, tmp_path: Path) -> None:
     broken = write_spec(tmp_path / "broken.yaml", methods={"beta_vae": [1e300]}, seeds=1)
-    done = tolstoy("run", broken, "--store", tmp_path / "store", "--workers", 1)
+    timeline = tmp_path / "timeline.json"
+    options = ["--store", tmp_path / "store", "--workers", 1, "--timeline", timeline]
+    done = tolstoy("run", broken, *options)
     assert done.returncode == 1
+    assert any(
+        name.startswith("training ") for of in check_timeline(timeline).values() for name, _ in of
+    )
     assert "diverged: " in done.stdout
     assert "--retry diverged\n" in done.stdout
     assert (tmp_path / "store" / "report" / "index.html").exists()

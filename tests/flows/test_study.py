@@ -40,7 +40,7 @@ def test_a_run_that_was_told_to_end_is_cancelled_with_our_message(
 ) -> None:
     study, store = made_up(tmp_path / "store")
 
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise error
 
     monkeypatch.setattr(flows.study, "complete_study", interrupted)
@@ -83,7 +83,7 @@ def test_a_driver_that_took_over_closes_the_crashed_runs_at_its_end(
 
     for name in ("run_stages", "close_crashed_runs", "close_ended_tasks", "report"):
         monkeypatch.setattr(flows.study, name, record(name))
-    for name in ("running_workers", "kept_updated", "displayed", "DashboardPage"):
+    for name in ("StartedWorkers", "kept_updated", "displayed", "DashboardPage"):
         monkeypatch.setattr(flows.study, name, lambda *_: nullcontext())
     lock = DriverLock(store, 1.0, print)
     if took_over:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import socket
 import subprocess
@@ -12,7 +13,14 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from infra.errors import WrongInput
-from infra.prefect_server import api_of, check_free, is_loopback, must_answer, prefect_api
+from infra.prefect_server import (
+    api_of,
+    check_free,
+    is_loopback,
+    must_answer,
+    prefect_api,
+    starting_prefect_api,
+)
 from tests.processes import all_end, descendants, wait_until
 
 
@@ -74,6 +82,13 @@ def test_a_server_that_does_not_answer_is_one_line() -> None:
         prefect_api(),
     ):
         pass
+
+
+def test_a_server_for_which_nobody_waited_ends_all_the_same() -> None:
+    with starting_prefect_api():
+        started = [pid for pid, name in descendants(os.getpid()) if "prefect_app" in name]
+        assert started
+    all_end(started)
 
 
 @pytest.mark.parametrize("url", ["garbage", "localhost:4200/api", "http://[", "http://a b/api"])

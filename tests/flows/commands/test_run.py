@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -31,6 +32,7 @@ from tasks.study.spec import Study
 from tests.flows.conftest import contents
 from tests.flows.trained import compared, made_up, models_of, train
 from tests.infra.ray_head import ray_head
+from tests.timelines import check_timeline
 
 Flow = Callable[..., None]
 
@@ -41,7 +43,9 @@ def with_flow(monkeypatch: pytest.MonkeyPatch) -> Callable[[Flow], None]:
 
     def use(flow: Flow) -> None:
         monkeypatch.setattr("flows.study.study_flow", flow)
-        monkeypatch.setattr("flows.commands.run.prefect_api", nullcontext)
+        api, workers = nullcontext(lambda: None), SimpleNamespace(close=lambda: None)
+        monkeypatch.setattr("flows.commands.run.starting_prefect_api", lambda: api)
+        monkeypatch.setattr("flows.commands.run.StartedWorkers", lambda *_: workers)
 
     return use
 
@@ -64,13 +68,32 @@ def test_an_interrupted_run_says_what_is_saved(
     assert store.names("drivers") == []
 
 
+def test_an_interrupted_run_writes_its_timeline(
+    tmp_path: Path, with_flow: Callable[[Flow], None]
+) -> None:
+    _, store = made_up(tmp_path / "store")
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with_flow(interrupted)
+    file = tmp_path / "timeline.json"
+    place = f"{store.uri}/study.json"
+    assert main(["run", place, "--store", store.uri, "--timeline", str(file)]) == 130
+    assert [name for name, _ in check_timeline(file)["driver"]][:3] == [
+        "imports",
+        "data sources",
+        "survey",
+    ]
+
+
 def test_a_run_that_prefect_has_as_cancelled_was_interrupted(
     tmp_path: Path, with_flow: Callable[[Flow], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     study, store = made_up(tmp_path / "store")
 
     def cancelled(*arguments: Any) -> None:
-        arguments[-1].interrupted = True
+        arguments[-2].interrupted = True
         raise CancelledRun("Interrupted.")
 
     with_flow(cancelled)
@@ -101,7 +124,12 @@ def prefect_breaks(with_flow: Callable[[Flow], None]) -> Iterator[Callable[[bool
 
     def break_it(ended: bool) -> None:
         def engine(
-            study: Study, opened: OpenStudy, ray: object, workers: object, result: RunResult
+            study: Study,
+            opened: OpenStudy,
+            ray: object,
+            workers: object,
+            result: RunResult,
+            started: object,
         ) -> None:
             assert isinstance(opened.store, Store), "and not its URI, which Prefect would store"
             result.ended = ended
