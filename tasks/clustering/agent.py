@@ -16,7 +16,7 @@ from tasks.clustering.reward_predictor import RewardPredictor
 from tasks.clustering.transition import Transition
 from tasks.clustering.world import Episodes, Step, action_noise, random_actions, step
 
-CANDIDATES = 256  # sampled actions of a step, the same for all episodes side by side
+CANDIDATES = 128  # sampled actions of a step, the same for all episodes side by side
 
 # Codes (rows, latents) of pictures that show one sprite each, from rows of its factors.
 Encode: TypeAlias = Callable[[Reals], Reals]

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from tasks.clustering.transition import network
 from tasks.clustering.world import REWARD_RANGE, WELL_CLUSTERED
 
+HIDDEN = 64
 RELATIONS = 16  # numbers that describe a pair
 STEPS = 1500  # of Adam, each time that the predictor learns
 BATCH = 128
@@ -29,8 +30,8 @@ class RewardPredictor(nn.Module):
         super().__init__()
         self.turned = nn.Linear(latents, latents, bias=False)
         nn.init.eye_(self.turned.weight)
-        self.of_pair = network(latents, RELATIONS, generator)
-        self.of_scene = network(RELATIONS, 1, generator)
+        self.of_pair = network(latents, HIDDEN, RELATIONS, generator)
+        self.of_scene = network(RELATIONS, HIDDEN, 1, generator)
 
     def forward(self, codes: Tensor) -> Tensor:
         """The logarithm of each scene's quality: (scenes, sprites, latents) to (scenes,)."""

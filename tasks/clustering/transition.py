@@ -15,17 +15,17 @@ from torch import Tensor, nn
 from data.look_alikes.sprites import Reals
 from tasks.clustering.world import ACTION
 
-HIDDEN = 64
-STEPS = 4000  # of Adam
+HIDDEN = 128
+STEPS = 8000  # of Adam
 BATCH = 512
 ONE_IN = 8  # rows of a batch is of a sprite that moved; among all rows these are one in 60
 RATE = 3e-3
 MOVING = 0.25  # of the mean squared change of a sprite that was hit: more counts as a move
 
 
-def network(inputs: int, outputs: int, generator: torch.Generator) -> nn.Sequential:
+def network(inputs: int, hidden: int, outputs: int, generator: torch.Generator) -> nn.Sequential:
     """Two hidden layers with ReLU; weights are uniform within 1/sqrt(inputs of the layer)."""
-    sizes = (inputs, HIDDEN, HIDDEN, outputs)
+    sizes = (inputs, hidden, hidden, outputs)
     layers: list[nn.Module] = []
     for before, after in pairwise(sizes):
         linear = nn.Linear(before, after)
@@ -66,7 +66,7 @@ def learn_transition(
     codes, later, unmoved = (_tensor(values) for values in (before, after, still))
     taken, untaken = _tensor(actions), _tensor(missed)
     latents, hits = codes.shape[1], BATCH // ONE_IN
-    layers = network(latents + ACTION, latents, generator)
+    layers = network(latents + ACTION, HIDDEN, latents, generator)
     optimiser = torch.optim.Adam(layers.parameters(), RATE, fused=True)
     decay = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, STEPS)
     for _ in range(STEPS):

@@ -122,9 +122,9 @@ def answer(results: Results) -> Answer:
     )
 
 
-def agreement(models: pd.DataFrame, column: Column) -> Agreement:
-    """Of the steps with a column, turned so that more is better."""
-    return spearman(signed_so_more_is_better(models, [column])[column.id], models[STEPS.id])
+def agreement(models: pd.DataFrame, column: Column, outcome: Column = STEPS) -> Agreement:
+    """Of the steps, or of success, with a column that is turned so that more is better."""
+    return spearman(signed_so_more_is_better(models, [column])[column.id], models[outcome.id])
 
 
 def reduction(models: pd.DataFrame, ranking: Column) -> tuple[float, float] | None:
@@ -148,10 +148,11 @@ def _finding(key: tuple[str, ...], models: pd.DataFrame, udr: Column | None) -> 
         return Sentence(text + "; there is no UDR to compare with.", "finding")
     of_udr = agreement(models, udr)
     if of_udr.rho is None:
-        return Sentence(text + f". UDR and steps: {of_udr.reason}.", "finding")
-    interval = intervals.of_rank_correlation(of_udr.rho, of_udr.n)
+        of_success = agreement(models, udr, SUCCESS)
+        text += f". UDR and steps: {of_udr.reason}. UDR and success in the last test: {of_success}."
+        return Sentence(text, "finding")
     text += Markup("; UDR and steps have a rank correlation of <b>{}</b>{}").format(
-        number(of_udr.rho, 2), f" ({interval.text()})" if interval else ""
+        number(of_udr.rho, 2), _in_brackets(of_udr)
     )
     ends = reduction(models, udr)
     if ends:
@@ -162,6 +163,11 @@ def _finding(key: tuple[str, ...], models: pd.DataFrame, udr: Column | None) -> 
             f" ({first:,.0f} and {last:,.0f})"
         )
     return Sentence(text + ".", "finding")
+
+
+def _in_brackets(of: Agreement) -> str:
+    interval = intervals.of_rank_correlation(of.rho, of.n) if of.rho is not None else None
+    return f" ({interval.text()})" if interval else ""
 
 
 def _cells(models: pd.DataFrame, udr: Column | None, results: Results) -> Table:
@@ -203,19 +209,28 @@ def _correlations(models: pd.DataFrame, rows: Sequence[Column]) -> Table:
     return Table(
         (
             Heading("Score"),
-            *(Heading(data_label(*key), numeric=True) for key, _ in data_sets),
+            *(
+                Heading(Markup("{}: {}").format(data_label(*key), outcome), numeric=True)
+                for key, _ in data_sets
+                for outcome in ("steps", "success")
+            ),
         ),
         tuple(
             Row(
                 (
                     Cell(column.title),
-                    *(_rho(agreement(of_data, column), column) for _, of_data in data_sets),
+                    *(
+                        _rho(agreement(of_data, column, outcome), column)
+                        for _, of_data in data_sets
+                        for outcome in (STEPS, SUCCESS)
+                    ),
                 )
             )
             for column in rows
         ),
         style="tight",
-        caption="Rank correlation with the steps to learn the task; below 0: better, fewer steps",
+        caption="Rank correlation with the steps to learn the task (below 0: better, fewer steps) "
+        "and with success in the last test (above 0: better, more success)",
     )
 
 

@@ -96,7 +96,8 @@ def test_the_best_predicted_action_is_chosen(monkeypatch: pytest.MonkeyPatch) ->
         np.testing.assert_allclose(action, best, atol=1e-6)
 
 
-def test_without_a_predictor_any_moving_action_is_chosen() -> None:
+def test_without_a_predictor_any_moving_action_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agent, "CANDIDATES", 400)
     play = Play(clustering(np.random.default_rng(0), 200), as_they_are)
     rng = np.random.default_rng(1)
     one, other = (planned(play.codes, KnowsTheWorld(), None, rng) for _ in range(2))
@@ -105,7 +106,8 @@ def test_without_a_predictor_any_moving_action_is_chosen() -> None:
     assert len(np.unique(one, axis=0)) > 50 and (one != other).any()
 
 
-def test_exploring_replaces_a_share_of_the_best_actions() -> None:
+def test_exploring_replaces_a_share_of_the_best_actions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agent, "CANDIDATES", 1000)
     play = Play(clustering(np.random.default_rng(0), 500), as_they_are)
     arguments = play.codes, KnowsTheWorld(), FarRight()
     best, some = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 import torch
@@ -47,8 +49,10 @@ def test_one_seed_one_exploration() -> None:
 
 
 @pytest.fixture(scope="module")
-def learned(explored: Explored) -> Transition:
-    return _learned(explored)
+def learned(explored: Explored) -> Iterator[Transition]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(transition, "STEPS", 2500)
+        yield _learned(explored)
 
 
 def _learned(explored: Explored) -> Transition:
@@ -93,8 +97,11 @@ def test_learning_repeats_to_the_bit(explored: Explored, monkeypatch: pytest.Mon
     assert first.moving == second.moving > 0
 
 
-def test_codes_that_never_change_teach_nothing_and_move_nothing() -> None:
+def test_codes_that_never_change_teach_nothing_and_move_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A collapsed model: no division by zero, and no sprite is predicted to move."""
+    monkeypatch.setattr(transition, "STEPS", 30)
     nothing: Reals = np.zeros((40, 3))
     actions = np.random.default_rng(0).random((40, 4))
     learned = learn_transition(nothing, actions, nothing, nothing, actions[:, None], seed=0)

@@ -14,7 +14,9 @@ from tasks.report.questions.clustering import (
     DUAN,
     HOLTZ,
     LEARNED,
+    OTHER_HUES,
     STEPS,
+    SUCCESS,
     agreement,
     answer,
     reduction,
@@ -43,7 +45,9 @@ def results(make_store: MakeStore, monkeypatch: pytest.MonkeyPatch) -> Results:
     models[UDR.id] = (order + 1) / 100
     models[STEPS.id] = np.where(order < 4, 3000.0, 3000.0 - 100.0 * order)
     models["metric mig"], models["metric jemmig"] = order * 1.0, order * 1.0
-    planted = models.assign(**{LEARNED.id: np.where(order < 4, 0.0, 1.0), BUDGET.id: 3000.0})
+    planted = models.assign(
+        **{LEARNED.id: np.where(order < 4, 0.0, 1.0), BUDGET.id: 3000.0, SUCCESS.id: order / 20}
+    )
     monkeypatch.setattr(
         Results,
         "with_parts",
@@ -86,6 +90,21 @@ def test_what_the_page_says(results: Results) -> None:
     rhos = {row.cells[0].text: row.cells[1].value for row in tables[1].rows}
     assert rhos["MIG"] == pytest.approx(agreement(results.models, UDR).rho)
     assert rhos["JEMMIG"] == pytest.approx(-agreement(results.models, UDR).rho)
+
+
+def test_where_no_agent_learned_success_is_compared(
+    results: Results, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    never = results.models.assign(**{STEPS.id: 3000.0, LEARNED.id: 0.0, BUDGET.id: 3000.0})
+    never = never.assign(**{SUCCESS.id: -never[UDR.id], OTHER_HUES.id: 0.0})
+    monkeypatch.setattr(Results, "with_parts", lambda self, wanted: never)
+    said = answer(replace(results, models=never))
+    finding = next(c.text for c in said.content if isinstance(c, Sentence) and c.kind == "finding")
+    assert "with 0 of 20 models within 3,000 steps. UDR and steps: no rank correlation" in finding
+    assert "UDR and success in the last test: ρ = −1.00, n = 20" in finding
+    rows = {row.what: row for row in said.published}
+    udr = rows["Rank correlation of UDR with steps to learn clustering"]
+    assert udr.ours is None and udr.why_not.startswith("no rank correlation: all values are equal")
 
 
 def test_published_numbers_are_beside_the_papers_strengths(results: Results) -> None:
