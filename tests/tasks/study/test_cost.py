@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import data
+from metrics import METRICS
 from tasks.study.cost import (
     PASSES,
     DataSetCost,
@@ -58,7 +59,7 @@ def measured(study: Study) -> Measured:
 
 def cost_of(study: Study, *states: CellState, pairs: int = 0, **more: Any) -> DataSetCost:
     of_all = states or tuple(CellState(cell) for cell in study.cells())
-    known = data.describe("dsprites")
+    known = data.describe(study.data[0].name)
     return data_set_cost(study, of_all, known, measured(study), pairs, more.pop("left", 0), **more)
 
 
@@ -220,3 +221,15 @@ def test_each_regime_of_label_noise_takes_its_metrics_and_pictures_of_groups_aga
 def test_a_pace_that_is_known_replaces_the_measured_one() -> None:
     job = cost_of(a_study(), pace=lambda model: 0.01).jobs[0]
     assert job.training == pytest.approx(10 * 0.01 + 16 * 0.125 + 3)
+
+
+def test_a_metric_of_one_data_set_costs_what_its_line_says() -> None:
+    """It is not measured: the pictures that are measured are others."""
+    scene = {"data": [{"name": "scene", "pictures": 1000}], "sources": ["look-alike"]}
+    without, agents = (
+        a_study(**scene, metrics={"names": names, "points": 4000})
+        for names in (["mig"], ["mig", "clustering"])
+    )
+    assert few_points(agents.metrics).names == ("mig",)
+    first, second = (cost_of(study).jobs[0].scoring for study in (without, agents))
+    assert second - first == METRICS["clustering"].cost > 0
