@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,20 +20,6 @@ def scene(*sprites: tuple[float, float, int]) -> Sprites:
         saturations=ones,
         values=ones,
         present=ones.astype(np.bool_),
-    )
-
-
-def some(episodes: Episodes, which: Sequence[int]) -> Episodes:
-    """These episodes alone."""
-    places = np.array(which)
-    sprites = Sprites(**{name: array[places] for name, array in vars(episodes.sprites).items()})
-    clusters = episodes.clusters
-    return replace(
-        episodes,
-        sprites=sprites,
-        clusters=None if clusters is None else clusters[places],
-        steps=episodes.steps[places],
-        succeeded=episodes.succeeded[places],
     )
 
 

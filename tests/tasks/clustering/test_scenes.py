@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from data.look_alikes.sprites import Reals
+from tasks.clustering.agent import chosen
 from tasks.clustering.scenes import TEST_HUES, TRAIN_HUES, clustering, exploration
 from tasks.clustering.world import Episodes, action_noise, quality, random_actions, step
-from tests.tasks.clustering.made_scenes import oracle, some
+from tests.tasks.clustering.made_scenes import oracle
 
 Policy = Callable[[Episodes], Reals]
 
@@ -63,7 +64,7 @@ def test_many_episodes_are_as_one_by_one() -> None:
     """With the same actions and noise, whatever else is played at the same time."""
     rng = np.random.default_rng(1)
     together = clustering(rng, 30)
-    alone = [some(together, [episode]) for episode in range(30)]
+    alone = [chosen(together, np.array([episode])) for episode in range(30)]
     moves = 0
     for number in range(50):
         # half of the clicks are aimed, so that sprites move and some episodes end early
@@ -78,7 +79,7 @@ def test_many_episodes_are_as_one_by_one() -> None:
         moves += int((result.moved >= 0).sum())
         together = result.episodes
     for episode, last in enumerate(alone):
-        same = some(together, [episode])
+        same = chosen(together, np.array([episode]))
         assert (same.sprites.positions == last.sprites.positions).all()
         assert (same.steps, same.succeeded) == (last.steps, last.succeeded)
     assert moves > 100 and together.succeeded.sum() > 20 and len(set(together.steps.tolist())) > 5
