@@ -52,6 +52,8 @@ class Similarity(Protocol):
 class OwnPairs(Protocol):
     """What metrics/udr/NAME.py holds if it compares in a way of its own."""
 
+    MIRRORED: bool  # the score of (i, j) is that of (j, i), so that it is computed once
+
     @staticmethod
     def prepare(codes: ArrayLike) -> "Prepared":
         """Codes (models, points, latents), ready to be compared."""
