@@ -1,5 +1,5 @@
-"""UDR and ModelCentrality of all ordered pairs of a data set's models, against scikit-learn and
-plain numpy, pair by pair.
+"""UDR, ModelCentrality, CKA and CCA of all ordered pairs of a data set's models, against
+scikit-learn and plain numpy, pair by pair.
 
 - Codes: 10,000 points and 10 latents per model, all made up. Half of the models are noisy copies of
   shared factors in another order, half are rotated; one latent in ten is dead.
@@ -95,12 +95,31 @@ def centrality(voters: Matrix, factors: Matrix) -> Matrix:
     return votes
 
 
+def cka(one: Matrix, other: Matrix) -> Matrix:
+    """What each two latents add to the score: the paper's formula for few latents."""
+    sizes = np.linalg.norm(one.T @ one) * np.linalg.norm(other.T @ other)
+    added: Matrix = np.square(one.T @ other) / sizes
+    return added
+
+
+def cca(one: Matrix, other: Matrix) -> Matrix:
+    """What each two directions add to the score, by orthonormal ones as the paper has it."""
+    directions = [np.linalg.qr(side[:, side.any(axis=0)])[0] for side in (one, other)]
+    matrix = np.zeros((LATENTS, LATENTS))
+    products = np.square(directions[0].T @ directions[1])
+    matrix.flat[: products.size] = products.ravel() / min(products.shape)
+    return matrix
+
+
+WHOLE = ("cka", "cca")  # the score is the sum of the matrix
 # By similarity: the baseline, pairs per sample, most models (0: no limit), agreement.
 BASELINES: dict[str, tuple[Callable[[Matrix, Matrix], Matrix], int, int, float]] = {
     "lasso": (lasso, 200, 0, 5e-3),
     "spearman": (spearman, 40, 600, 1e-5),
     "lasso_cv": (lasso_cv, 4, 120, 1e-5),
     "centrality": (centrality, 40, 120, 2e-3),  # two votes of a thousand: variances that are equal
+    "cka": (cka, 200, MODELS, 1e-6),
+    "cca": (cca, 60, MODELS, 1e-6),
 }
 
 
@@ -178,11 +197,15 @@ def fit_pairs(
             codes = np.load(folder / f"codes-{block}.npy", mmap_mode="r")[place]
             flags.append(np.load(folder / f"informative-{block}.npy")[place])
             codes = codes.astype(np.float64)
-            sides.append((codes - codes.mean(axis=0)) / codes.std(axis=0) * flags[-1])
+            scales = 1 if similarity == "cka" else codes.std(axis=0)
+            sides.append((codes - codes.mean(axis=0)) / scales * flags[-1])
         began, core_began = time.perf_counter(), time.process_time()
         matrix = fit(*sides)
         seconds += time.perf_counter() - began
         core_seconds += time.process_time() - core_began
+        if similarity in WHOLE:
+            scores.append((i, j, matrix.sum()))
+            continue
         matrix = matrix[flags[0]][:, flags[1]]
         if similarity == "centrality":
             scores.append((i, j, matrix.max(axis=1).sum() / matrix.sum()))
