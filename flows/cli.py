@@ -280,7 +280,8 @@ def rank(
         ),
     ] = None,
     similarity: Annotated[
-        str | None, Parameter(help="lasso, lasso_cv, spearman, centrality [the study's, or lasso]")
+        str | None,
+        Parameter(help="lasso, lasso_cv, spearman, centrality, cka, cca [the study's, or lasso]"),
     ] = None,
     p: Annotated[
         int | None, Parameter(help="comparisons per model, 0 for all [the study's, or all]")

@@ -177,29 +177,38 @@ TABLES: dict[str, tuple[str, tuple[pa.Field, ...]]] = {
         "One row per ordered pair of models and similarity; the keys are the target's.",
         (
             _column("regressor_id", pa.string(), "the model whose latents predict"),
-            _column("similarity", pa.string(), "lasso, lasso_cv, spearman or centrality"),
+            _column("similarity", pa.string(), "lasso, lasso_cv, spearman, centrality, cka or cca"),
             _column(
                 "udr",
                 pa.float64(),
                 "relative strength, as the released library computes it; of centrality: the "
-                "FactorVAE score of the regressor's latents with the target's as factors",
+                "FactorVAE score of the regressor's latents with the target's as factors; of cka "
+                "and cca: that number",
             ),
-            _column("udr_eq2", pa.float64(), "equation 2 of Duan et al. 2020; null of centrality"),
+            _column(
+                "udr_eq2",
+                pa.float64(),
+                "equation 2 of Duan et al. 2020; null of centrality, cka and cca",
+            ),
         ),
     ),
     "ranks": (
         "One row per model, similarity, pool and number of comparisons asked for.",
         (
-            _column("similarity", pa.string(), "lasso, lasso_cv, spearman or centrality"),
+            _column("similarity", pa.string(), "lasso, lasso_cv, spearman, centrality, cka or cca"),
             _column("pool", pa.string(), "cell, method or data: whom the model is compared with"),
             _column("p", pa.int32(), "comparisons asked for; 0 means all"),
             _column(
                 "udr",
                 pa.float64(),
-                "median over the comparisons; null without any; of centrality: the mean, of both "
-                "directions of each",
+                "median over the comparisons; null without any; of centrality, cka and cca: the "
+                "mean, of both directions of each",
             ),
-            _column("udr_eq2", pa.float64(), "the same median of equation 2; null of centrality"),
+            _column(
+                "udr_eq2",
+                pa.float64(),
+                "the same median of equation 2; null of centrality, cka and cca",
+            ),
             _column("informative", pa.int32(), "latents whose KL is above the threshold"),
             _column("comparisons", pa.int32(), "comparisons made"),
             _column("collapsed", pa.bool_(), "no informative latent: udr is 0"),

@@ -112,6 +112,7 @@ class Similarity:
     ranking: str = "UDR"  # what a ranking by it is called
     # a model's score is the mean of both directions of its pairs, not the median of one
     symmetric: bool = False
+    as_in: tuple[str, ...] = ()  # further papers whose definition is used, keys of PAPERS
 
 
 SIMILARITIES: dict[str, Similarity] = {
@@ -119,6 +120,10 @@ SIMILARITIES: dict[str, Similarity] = {
     "lasso_cv": Similarity("lasso_cv", "duan-2020"),
     "spearman": Similarity("spearman", "duan-2020"),
     "centrality": Similarity("centrality", "lin-2020", ranking="ModelCentrality", symmetric=True),
+    "cka": Similarity("linear", "kornblith-2019", ranking="CKA", symmetric=True),
+    "cca": Similarity(
+        "mean of squares", "kornblith-2019", ranking="CCA", symmetric=True, as_in=("raghu-2017",)
+    ),
 }
 
 

@@ -112,6 +112,22 @@ PAPERS = {
         "https://openreview.net/forum?id=Sy2fzU9gl",
         "ICLR",
     ),
+    "kornblith-2019": Paper(
+        "Kornblith, Simon and Norouzi, Mohammad and Lee, Honglak and Hinton, Geoffrey",
+        2019,
+        "Similarity of neural network representations revisited",
+        "https://arxiv.org/abs/1905.00414",
+        "ICML",
+        "3519–3529",
+    ),
+    "raghu-2017": Paper(
+        "Raghu, Maithra and Gilmer, Justin and Yosinski, Jason and Sohl-Dickstein, Jascha",
+        2017,
+        "{SVCCA}: singular vector canonical correlation analysis for deep learning dynamics and "
+        "interpretability",
+        "https://arxiv.org/abs/1706.05806",
+        "NeurIPS",
+    ),
     "lin-2020": Paper(
         "Lin, Zinan and Thekumparampil, Kiran and Fanti, Giulia and Oh, Sewoong",
         2020,
@@ -305,7 +321,9 @@ def references(
         uses += [(paper, METRICS[name].title) for paper in papers]
     known = [DATA_SETS[name] for name in data if name in DATA_SETS]  # the others are the user's own
     uses += [(paper, entry.title) for entry in known for paper in entry.papers]
-    uses += [(by.paper, f"{by.ranking} ({by.title})") for by in rankings]
+    uses += [
+        (paper, f"{by.ranking} ({by.title})") for by in rankings for paper in (by.paper, *by.as_in)
+    ]
     cited_for: dict[str, list[str]] = {}
     for key, what in uses:
         if key in PAPERS:  # a method or metric of your own may name none of them

@@ -1,5 +1,5 @@
-"""UDR or ModelCentrality of pairs of models: each representation is read once, and each part of
-`pairs` written."""
+"""UDR, ModelCentrality, CKA or CCA of pairs of models: each representation is read once, and each
+part of `pairs` written."""
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@ Two models of the same points are compared by a matrix of similarities between t
 row a says how much each latent of model j (target) has in common with latent a of model i
 (regressor). Each similarity is a file, metrics/udr/NAME.py. pair_score.py scores the matrix: high
 where every informative row and column has one large entry. A model's score is the median over its
-comparisons. A file may instead score pairs in a way of its own, as centrality.py does.
+comparisons. A file may instead score pairs in a way of its own, as centrality.py, cka.py and cca.py
+do.
 
 Paper: Duan et al. 2020, "Unsupervised model selection for variational disentangled representation
 learning", section 4 and appendix A.5.
@@ -13,9 +14,9 @@ Conventions:
 - A latent is informative where its KL exceeds 0.01; the others take no part in a comparison,
   neither as regressors nor as targets.
 - A pair in which either model has no informative latent scores 0.
-- All models are compared by second moments: one product of matrices for both directions of all
-  pairs. Its rounding, of float32, is the only thing in which a pair depends on the other models in
-  the same product.
+- All models are compared by second moments (except by centrality): one product of matrices for
+  both directions of all pairs. Its rounding, of float32, is the only thing in which a pair depends
+  on the other models in the same product.
 - The models of a pair may have different numbers of latents.
 - Pairs that a file scores in a way of its own have no udr_eq2: it is NaN.
 """
@@ -149,12 +150,11 @@ def compare_both(
     """udr and udr_eq2 where a predicts b, (models of a, models of b), and where b predicts a,
     (models of b, models of a)."""
     _check(a, b, informative_a, informative_b)
-    if own_pairs(a.similarity):
-        there, back = (
-            compare(a, b, informative_a, informative_b),
-            compare(b, a, informative_b, informative_a),
-        )
-        return *there, *back
+    if own := own_pairs(a.similarity):
+        there = compare(a, b, informative_a, informative_b)
+        if own.MIRRORED:
+            return *there, there[0].T, there[1].T
+        return *there, *compare(b, a, informative_b, informative_a)
     assert isinstance(a, WithMoments) and isinstance(b, WithMoments)
     udr_ab, eq2_ab = np.zeros((2, len(a.latents), len(b.latents)))
     udr_ba, eq2_ba = np.zeros((2, len(b.latents), len(a.latents)))

@@ -33,6 +33,7 @@ from metrics.base.arrays import numbers
 from metrics.udr.moments import Flags, Matrix, Prepared, standardised
 from metrics.udr.spearman import ranks
 
+MIRRORED = False
 GROUP = 100  # points; L in the released code
 
 

@@ -52,6 +52,8 @@ class Similarity(Protocol):
 class OwnPairs(Protocol):
     """What metrics/udr/NAME.py holds if it compares in a way of its own."""
 
+    MIRRORED: bool  # the score of (i, j) is that of (j, i), so that it is computed once
+
     @staticmethod
     def prepare(codes: ArrayLike) -> "Prepared":
         """Codes (models, points, latents), ready to be compared."""
@@ -128,6 +130,8 @@ def prepare(codes: ArrayLike, similarity: str) -> WithMoments:
 
     A constant latent becomes 0, exactly.
     """
+    from metrics.compiled.standardise import second_moments  # numba, not for light commands
+
     how = kind(similarity)
     codes = numbers("codes", codes, ("model", "row", "latent"))
     models, points, latents = codes.shape
@@ -139,21 +143,17 @@ def prepare(codes: ArrayLike, similarity: str) -> WithMoments:
     means = np.empty((models, len(folds), latents))
     for model in range(models):  # one at a time, in the processor's cache
         standard[model] = how.standard(np.ascontiguousarray(codes[model].T, dtype=np.float64))
-        rounded = standard[model].astype(np.float64)
         for fold, part in enumerate(folds):
-            grams[model, fold] = rounded[:, part] @ rounded[:, part].T / points
-            means[model, fold] = rounded[:, part].sum(axis=1) / points
+            gram, sums = second_moments(standard[model], part.start, part.stop)
+            grams[model, fold], means[model, fold] = gram / points, sums / points
     return WithMoments(similarity, standard, grams, means)
 
 
 def standardised(latents: Matrix) -> Matrix:
     """(latents, points) with mean 0 and variance 1 over the points, of whatever scale; 0 where all
     points are equal."""
-    low, high = latents.min(axis=1, keepdims=True), latents.max(axis=1, keepdims=True)
-    half = (high - low) / 2
-    centred: Matrix = latents - (low + high) / 2
-    centred /= np.where(half > 0, half, np.inf)  # no square overflows or vanishes
-    centred -= centred.mean(axis=1, keepdims=True)
-    deviation = np.sqrt(np.einsum("lp,lp->l", centred, centred) / centred.shape[1])
-    centred /= np.where(deviation > 0, deviation, np.inf)[:, None]
-    return centred
+    from metrics.compiled.standardise import standardise
+
+    standard = np.array(latents, dtype=np.float64, order="C")
+    standardise(standard, standard.min(axis=1), standard.max(axis=1))
+    return standard

@@ -1,6 +1,6 @@
 """Every ranking without labels of a data set, and the scores from labels that judge them.
 
-Each has the direction in which it would choose: more UDR, centrality and ELBO, and less
+Each has the direction in which it would choose: more UDR, centrality, CKA, CCA and ELBO, and less
 reconstruction error, total correlation and distance of training dynamics.
 """
 

@@ -185,15 +185,17 @@ def test_ranks_are_medians_over_the_pool(pool, others, similarity, store):
             assert (row["informative"], row["collapsed"], row["p"]) == (2, False, 0)
 
 
+@pytest.mark.parametrize("similarity", ["centrality", "cka", "cca"])
 @pytest.mark.parametrize("pool", ["cell", "method", "data"])
-def test_centrality_is_the_mean_of_both_directions_over_the_pool(pool, store):
-    compare_models(store, MODELS, similarities=("centrality",))
+def test_centrality_is_the_mean_of_both_directions_over_the_pool(similarity, pool, store):
+    compare_models(store, MODELS, similarities=(similarity,))
     scores = pairs(store)
     assert len(scores) == 6 * 5 and set(pairs(store, "udr_eq2").values()) == {None}
     for (i, j), score in scores.items():
         voter, factors = (next(m for m in MODELS if m.id == name) for name in (i, j))
         codes = [codes_of(model)[:, :2] for model in (voter, factors)]  # the informative latents
-        assert score == pairwise(np.stack(codes), None, "centrality").udr[0, 1]
+        expected = pairwise(np.stack(codes), None, similarity).udr[0, 1]
+        assert score == pytest.approx(expected, abs=0 if similarity == "centrality" else 1e-6)
     for model in MODELS:
         both = [
             (scores[m.id, model.id] + scores[model.id, m.id]) / 2 for m in peers_of(model, pool)
@@ -235,6 +237,8 @@ def test_models_of_different_numbers_of_latents(similarity, tmp_path):
         matrix = similarity_matrix(i, j, similarity)
         if similarity == "centrality":
             score = matrix.max(axis=1).sum() / matrix.sum()  # all factors have as many groups
+        elif similarity in ("cka", "cca"):
+            score = matrix.sum()
         else:
             by_row = [max(line) ** 2 / sum(line) if sum(line) else 0.0 for line in matrix]
             by_column = [max(line) ** 2 / sum(line) if sum(line) else 0.0 for line in matrix.T]
@@ -245,7 +249,7 @@ def test_models_of_different_numbers_of_latents(similarity, tmp_path):
 
 
 def test_similarities_together_are_the_same_as_alone(store, tmp_path):
-    names = ("centrality", "spearman", "lasso", "lasso_cv")
+    names = ("cca", "centrality", "spearman", "cka", "lasso", "lasso_cv")
     compare_models(store, MODELS, similarities=names)
     for name in names:
         alone = Store(tmp_path / name)

@@ -1,6 +1,6 @@
 """Which ranking without labels agrees best with labels, and what does choosing by it cost?
 
-UDR by each similarity, ModelCentrality, training dynamics, ELBO, reconstruction and total
+UDR by each similarity, ModelCentrality, CKA, CCA, training dynamics, ELBO, reconstruction and total
 correlation beside each other: over the models of a data set, and over its cells, as the dynamics
 are of a cell. No paper has such a table.
 """
@@ -55,12 +55,12 @@ QUESTION = Question(
 )
 ABOUT = (
     "Spearman's correlation of each ranking without labels with each score from labels. All signs "
-    "are turned, so that 1 is agreement: more UDR, centrality and ELBO; less reconstruction error, "
-    "total correlation and distance of training dynamics; and less where a score is better so. "
-    "Over models, and over cells at the means of their models, because dynamics are of a cell; "
-    "only those that every ranking of the data set has. A ranking's choice is the model or cell "
-    "that it puts first, and its place is where the score of that is between the worst (0%) and "
-    "the best (100%). Intervals are 95% of {} redraws of the seeds of each cell."
+    "are turned, so that 1 is agreement: more UDR, centrality, CKA, CCA and ELBO; less "
+    "reconstruction error, total correlation and distance of training dynamics; and less where a "
+    "score is better so. Over models, and over cells at the means of their models, because "
+    "dynamics are of a cell; only those that every ranking of the data set has. A ranking's choice "
+    "is the model or cell that it puts first, and its place is where the score of that is between "
+    "the worst (0%) and the best (100%). Intervals are 95% of {} redraws of the seeds of each cell."
 )
 
 

@@ -175,5 +175,5 @@ def test_every_paper_of_the_tables_is_known() -> None:
     named = [method.paper for method in METHODS.values()]
     named += [paper for name in BUILT_IN for paper in (METRICS[name].paper, *METRICS[name].as_in)]
     named += [paper for data_set in DATA_SETS.values() for paper in data_set.papers]
-    named += [similarity.paper for similarity in SIMILARITIES.values()]
+    named += [paper for by in SIMILARITIES.values() for paper in (by.paper, *by.as_in)]
     assert set(named) <= {*PAPERS, ""}

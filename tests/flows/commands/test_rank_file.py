@@ -99,6 +99,34 @@ def test_a_file_is_ranked_by_centrality(
     assert "5 models compared by centrality" in text
 
 
+@pytest.mark.parametrize("similarity", ["cka", "cca"])
+def test_a_file_is_ranked_by_whole_codes(
+    similarity: str,
+    arrays: dict[str, Codes],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    np.savez(tmp_path / "own.npz", **arrays)
+    result = as_json(capsys, tmp_path / "own.npz", "--similarity", similarity)
+    pairs, scores = np.array(result["pairs"], float), [row["udr"] for row in result["models"]]
+    sides = [arrays["codes"][model][:, arrays["kl"][model] > 0.01] for model in range(4)]
+    sides = [side - side.mean(axis=0) for side in sides]
+    if similarity == "cca":
+        sides = [np.linalg.qr(side)[0] for side in sides]
+    for i in range(4):
+        for j in range(4):
+            if i != j:
+                sizes = [np.linalg.norm(sides[m].T @ sides[m]) for m in (i, j)]
+                most = sizes[0] * sizes[1] if similarity == "cka" else 3
+                expected = np.linalg.norm(sides[i].T @ sides[j]) ** 2 / most
+                assert pairs[i, j] == pytest.approx(expected, abs=1e-5)
+    means = [np.mean(np.delete(pairs[:4, model], model)) for model in range(4)]
+    assert scores == pytest.approx([*means, 0]) and min(scores[:4]) > 0.5
+    plot = tmp_path / "ranking.png"
+    text = printed(capsys, tmp_path / "own.npz", "--similarity", similarity, "--plot", plot)
+    assert f"5 models compared by {similarity}" in text and plot.stat().st_size > 10_000
+
+
 def test_without_kl_all_that_varies_is_informative_and_models_may_have_names(
     arrays: dict[str, Codes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

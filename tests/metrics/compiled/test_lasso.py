@@ -73,17 +73,66 @@ def test_no_coefficient_can_be_improved(seed, regressors, targets, alpha):
     np.testing.assert_allclose((pull - alphas * np.sign(found))[moved], 0, atol=1e-8)
 
 
-def test_neighbours_do_not_matter():
+def one_target(gram, moments, alpha, tolerance, sweeps):
+    """Cyclic coordinate descent as in a textbook: the coefficients, and how many sweeps it took."""
+    weights, taken = [0.0] * len(gram), 0
+    while taken < sweeps:
+        largest = 0.0
+        for a in range(len(gram)):
+            if gram[a, a] == 0:
+                continue
+            others = (gram[a, b] * weights[b] for b in range(len(gram)) if b != a)
+            pull = moments[a] - sum(others)
+            after = np.sign(pull) * max(abs(pull) - alpha, 0) / gram[a, a]
+            largest = max(largest, abs(after - weights[a]))
+            weights[a] = after
+        taken += 1
+        if largest <= tolerance:
+            break
+    return weights, taken
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    regressors=st.integers(1, 12),
+    targets=st.sampled_from([1, 3, LANES - 1, LANES, LANES + 1, 2 * LANES + 5]),
+)
+def test_lanes_are_one_target_after_another(seed, regressors, targets):
+    """Dead regressors and targets, fewer targets than lanes, a last lane that is not full."""
+    rng = RNG(seed)
+    x = rng.normal(size=(40, regressors)) + rng.choice([0, 2]) * rng.normal(size=(40, 1))
+    x *= rng.random(regressors) > 0.2
+    y = x @ rng.normal(size=(regressors, targets)) + rng.normal(size=(40, targets))
+    y *= rng.random(targets) > 0.2
+    y[:, rng.random(targets) < 0.3] *= 1e-3  # converges at once
+    gram, moments, alphas = x.T @ x / 40, x.T @ y / 40, rng.uniform(0.05, 0.2, size=targets)
+    found = lasso(gram, moments, alphas, 1e-9, 300)
+    for target in range(targets):
+        expected, _ = one_target(gram, moments[:, target], alphas[target], 1e-9, 300)
+        np.testing.assert_allclose(found[:, target], expected, atol=1e-8, rtol=0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_neighbours_do_not_matter(dtype):
     """Those that converge at once and those that take hundreds of sweeps, to the last bit."""
     rng = RNG(0)
     codes = standard(rng.normal(size=(300, 1)) * 4 + rng.normal(size=(300, 5)))
     gram = codes.T @ codes / 300
     moments = np.column_stack([rng.normal(size=(5, 70)) * 0.05, gram @ rng.normal(size=(5, 70))])
-    moments, alphas = moments[:, rng.permutation(140)], np.full(140, 0.1)
+    moments = moments[:, rng.permutation(140)].astype(dtype)
+    alphas = rng.uniform(0.05, 0.15, size=140)
     together = lasso(gram, moments, alphas, 1e-3)
-    alone = [lasso(gram, moments[:, [t]], alphas[:1], 1e-3)[:, 0] for t in range(140)]
     assert np.abs(together).max() > 0.3
-    np.testing.assert_allclose(together, np.transpose(alone), atol=1e-14, rtol=0)
+    sweeps = [one_target(gram, moments[:, t], alphas[t], 1e-3, 10_000)[1] for t in range(LANES)]
+    assert min(sweeps) < 5 and max(sweeps) > 50, "one group of lanes must have both"
+    alone = [lasso(gram, moments[:, [t]], alphas[[t]], 1e-3)[:, 0] for t in range(140)]
+    np.testing.assert_array_equal(together, np.transpose(alone))
+    order = rng.permutation(140)
+    mixed = lasso(gram, np.ascontiguousarray(moments[:, order]), alphas[order], 1e-3)
+    np.testing.assert_array_equal(mixed, together[:, order])
+    some = lasso(gram, moments[:, 3:99], alphas[3:99], 1e-3)
+    np.testing.assert_array_equal(some, together[:, 3:99])
     longer = lasso(gram, moments, alphas)
     assert np.abs(together - longer).max() > 1e-4, "the tolerance must stop some"
 

@@ -319,14 +319,24 @@ def test_every_version_has_a_row_a_line_and_its_published_numbers(make_store: Ma
     assert [row.what.split(" with ")[0] for row in papers] == [same.ranking, cv.ranking]
 
 
-def test_centrality_is_a_ranking_but_no_version_of_udr(make_store: MakeStore) -> None:
+@pytest.mark.parametrize(
+    ("similarity", "name", "paper"),
+    [
+        ("centrality", "ModelCentrality", "Lin et al. 2020. InfoGAN-CR and ModelCentrality"),
+        ("cka", "CKA", "Kornblith et al. 2019. Similarity of neural network representations"),
+        ("cca", "CCA", "Raghu et al. 2017. SVCCA"),
+    ],
+)
+def test_centrality_is_a_ranking_but_no_version_of_udr(
+    similarity: str, name: str, paper: str, make_store: MakeStore
+) -> None:
     grid = replace(GRID, data=("dsprites",), metrics=("mig",), pools=("cell",))
     store = make_store(grid)
     fill_pairs(store)
-    as_similarity(store, "centrality", 0.0)
+    as_similarity(store, similarity, 0.0)
     results = read_results(store, grid.study())
     titles = [ranking.title for ranking in results.rankings]
-    assert titles == ["UDR, same strength", "ModelCentrality, same strength"]
+    assert titles == ["UDR, same strength", f"{name}, same strength"]
     assert results.udr == results.rankings[0] and results.udr_versions == results.rankings[:1]
     assert {curve.ranking.name for curve in curves_of_versions(results)} == {"lasso"}
     as_similarity(store, "spearman", 0.0)
@@ -334,7 +344,7 @@ def test_centrality_is_a_ranking_but_no_version_of_udr(make_store: MakeStore) ->
     assert titles == [
         "UDR, same strength (lasso)",
         "UDR, same strength (spearman)",
-        "ModelCentrality, same strength",
+        f"{name}, same strength",
     ]
     page = checked(write_report(store, grid.study()))
-    assert "Lin et al. 2020. InfoGAN-CR and ModelCentrality" in page.everything_readable
+    assert paper in page.everything_readable
