@@ -97,7 +97,7 @@ def doubts_about_metrics(study: Study) -> list[str]:
     text = f"{', '.join(unlabelled)} {has} no factors: of the metrics {which} can be computed"
     if len(unlabelled) < len(study.data):
         return [text]  # the others need their metrics
-    free = free or [name for name in METRICS if not reads_factors(name)]
+    free = free or [name for name in METRICS if not METRICS[name].data and not reads_factors(name)]
     return [f"{text}; --set 'metrics=[{', '.join(free)}]'"]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from infra.store import Store
-from metrics import METRICS
+from metrics import OF_ALL_DATA
 from tasks import data_sets
 from tasks.score import score_model
 from tasks.study.reading import parse_study
@@ -38,7 +38,12 @@ def test_a_study_of_few_teapots_is_trained_and_scored(store):
             "latents": 3,
             "probe": 20,
             "training": {"steps": 10, "batch_size": 8},
-            "metrics": {"names": list(METRICS), "points": 200, "test_points": 100, "group_size": 8},
+            "metrics": {
+                "names": list(OF_ALL_DATA),
+                "points": 200,
+                "test_points": 100,
+                "group_size": 8,
+            },
         }
     )
     ((model,),) = (cell.models for cell in study.cells())
@@ -46,7 +51,7 @@ def test_a_study_of_few_teapots_is_trained_and_scored(store):
     assert score_model(store, study, model) == "scored"
     rows = [row for row in store.read("scores").to_pylist() if row["part"] == "score"]
     headlines = {row["metric"]: row for row in rows if row["factor"] is None}
-    assert set(headlines) == set(METRICS)
+    assert set(headlines) == set(OF_ALL_DATA)
     for name, row in headlines.items():
         if row["value"] is None:
             assert name in WITHOUT_ROWS and "a table with such rows" in row["reason"]

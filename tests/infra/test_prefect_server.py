@@ -85,10 +85,15 @@ def test_a_server_that_does_not_answer_is_one_line() -> None:
 
 
 def test_a_server_for_which_nobody_waited_ends_all_the_same() -> None:
+    before = _servers()  # of other tests
     with starting_prefect_api():
-        started = [pid for pid, name in descendants(os.getpid()) if "prefect_app" in name]
+        started = _servers() - before
         assert started
-    all_end(started)
+    all_end(list(started))
+
+
+def _servers() -> set[int]:
+    return {pid for pid, name in descendants(os.getpid()) if "prefect_app" in name}
 
 
 @pytest.mark.parametrize("url", ["garbage", "localhost:4200/api", "http://[", "http://a b/api"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from metrics import METRICS
+from metrics import OF_ALL_DATA
 from metrics.base.gaussians import sample, total_correlation, wasserstein_correlation
 from metrics.base.inputs import Inputs
 from metrics.evaluate import reads_factors
@@ -208,4 +208,4 @@ def test_what_is_wrong_is_named(changed, message):
 
 
 def test_it_alone_reads_no_factors():
-    assert [name for name in METRICS if not reads_factors(name)] == ["unsupervised"]
+    assert [name for name in OF_ALL_DATA if not reads_factors(name)] == ["unsupervised"]

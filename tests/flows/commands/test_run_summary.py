@@ -16,7 +16,7 @@ from flows.commands.failures import failures
 from flows.commands.run import as_json, as_lines
 from infra.store import Store, merged_key, table_of
 from infra.tables import schema
-from metrics import METRICS
+from metrics import METRICS, OF_ALL_DATA
 from tasks.study.model import Model
 from tasks.study.reading import read_study
 from tasks.study.spec import Study
@@ -63,9 +63,11 @@ def large(place: Path) -> tuple[Study, Store]:
 
     strengths = list(range(1, 51))
     methods = {"beta_vae": strengths, "dip_vae_i": strengths}
-    study, store = store_of_outcomes(place, ends, methods=methods, seeds=10, metrics=list(METRICS))
+    study, store = store_of_outcomes(
+        place, ends, methods=methods, seeds=10, metrics=list(OF_ALL_DATA)
+    )
     first, udr = models_of(study)[0], study.udr
-    write_scores(store, first, dict.fromkeys(METRICS, 0.5))  # so that no column is empty
+    write_scores(store, first, dict.fromkeys(OF_ALL_DATA, 0.5))  # so that no column is empty
     ranks = [{"similarity": s, "pool": p, "udr": 0.5} for s in udr.similarities for p in udr.pools]
     for row in ranks:
         row |= first.keys | {"p": 0, "informative": 1, "comparisons": 1, "collapsed": False}
@@ -224,7 +226,7 @@ def test_json_has_all(big: tuple[Study, Store]) -> None:
     facts = json.loads(as_json(study, store, survey(study, store), ["oh"], "report/index.html"))
     assert (facts["models"], facts["trained"], facts["diverged"]) == (1000, 699, 200)
     assert len(facts["medians"]) == 100
-    assert facts["medians"][0].keys() >= {"cell", "models", *METRICS, "udr (method)"}
+    assert facts["medians"][0].keys() >= {"cell", "models", *OF_ALL_DATA, "udr (method)"}
     assert [group["count"] for group in facts["failures"]] == [200, 100, 1]
     assert facts["failures"][0]["examples"][0]["reason"] == STEP.format(14, 2 / 3)
     assert facts["retry"].endswith("--retry failed,diverged")
