@@ -91,7 +91,7 @@ METRICS: dict[str, Metric] = {
         as_in=("duan-2020", "holtz-2022"),
         bounds=(0, inf),
         data=("scene",),
-        cost=250,
+        cost=300,
     ),
     "unsupervised": Metric(
         "Total correlation",

@@ -88,8 +88,8 @@ def test_a_sweep_from_the_form_to_its_pictures(tmp_path: Path, browser: Browser)
         page.get_by_text("Artifacts", exact=True).click()
         browser.picture("artifacts")
         for name, text in (
-            ("cells", "dsprites-beta_vae-1"),
-            ("scores", "udr (method)"),
+            ("cells", "dsprites-beta_vae-2"),
+            ("scores", "udr (data)"),
             ("traversals", "beta_vae"),
             ("report", "Open the report"),
         ):
