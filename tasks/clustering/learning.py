@@ -57,7 +57,7 @@ def learn_clustering(network: Network, rng: np.random.Generator) -> Learned:
 def learn_task(
     encode: Encode, rng: np.random.Generator, settings: Settings | None = None
 ) -> Learned:
-    """All agents of one representation, each with a random stream of its own."""
+    """All agents of one representation; each has its own random stream."""
     settings = settings or Settings()
     for_exploring, for_network, *for_agents = rng.spawn(2 + settings.agents)
     scaled, transition = _explored(encode, for_exploring, for_network, settings.explored)
