@@ -66,7 +66,7 @@ class StudyRun:
         self._unscored = {state.cell.name: state.unscored for state in states}
         self._to_score: dict[str, CallQueue] = {}
         self._ranked: set[str] = set()
-        self._told: set[str] = set()
+        self._announced: set[str] = set()
         self._ranked_lock = threading.Lock()
         # few threads, whatever the number of cells: each keeps the memory that tables took in it
         self._mergers = ThreadPoolExecutor(MERGING, thread_name_prefix="merges")
@@ -101,9 +101,9 @@ class StudyRun:
             ended.set()
 
     @contextmanager
-    def told_if_slow(self, text: str) -> Iterator[None]:
-        """Tell people what takes long, so that they need not wonder."""
-        timer = threading.Timer(SLOW_SECONDS, lambda: self.progress.tell(text))
+    def announced_if_slow(self, text: str) -> Iterator[None]:
+        """Print what is being done, if it takes long."""
+        timer = threading.Timer(SLOW_SECONDS, lambda: self.progress.announce(text))
         timer.daemon = True
         timer.start()
         try:
@@ -111,11 +111,11 @@ class StudyRun:
         finally:
             timer.cancel()
 
-    def _tell_first(self, done: str, model: Model) -> None:
-        """The first trained model and the first scored one of a run are worth a line."""
-        if done not in self._told:
-            self._told.add(done)
-            self.progress.tell(f"First model {done}: {model.cell}, seed {model.seed}")
+    def _announce_first(self, done: str, model: Model) -> None:
+        """Print a line for the first trained model and the first scored one of a run."""
+        if done not in self._announced:
+            self._announced.add(done)
+            self.progress.announce(f"First model {done}: {model.cell}, seed {model.seed}")
 
     def read_steps(self) -> None:
         under_way = steps_under_way(self.store)
@@ -167,7 +167,7 @@ class StudyRun:
                 known = state.under_way.pop(model.id, 0)
                 self.progress.add("train", status, (model.steps - known) * model.step_cost)
                 if status == TRAINED:
-                    self._tell_first("trained", model)
+                    self._announce_first("trained", model)
                     self._score_soon(cell, model)
                 elif self.study.metrics.names:
                     self.progress.drop("score")
@@ -184,7 +184,7 @@ class StudyRun:
                 self.progress.fail(f"{model.id} has no scores: {in_a_line(outcome)}")
             else:
                 state.scored.add(model.id)
-                self._tell_first("scored", model)
+                self._announce_first("scored", model)
             self.progress.add("score")
         self._mergers.submit(self._merge, cell).result()
         self.progress.cell_done()

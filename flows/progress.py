@@ -51,7 +51,9 @@ class Progress:
         self.bad: Counter[str] = Counter()
         self.troubles: list[str] = []
         self.note = ""  # what the run is waiting for
-        self.tell: Callable[[str], None] = _tell_nobody  # prints a line where progress is displayed
+        self.announce: Callable[[str], None] = (
+            _announce_to_nobody  # prints a line where progress is displayed
+        )
         self._began: dict[str, float] = {}
         self._ended: dict[str, float] = {}
         self._lock = threading.Lock()
@@ -147,7 +149,7 @@ class Progress:
         return text
 
 
-def _tell_nobody(text: str) -> None:
+def _announce_to_nobody(text: str) -> None:
     pass
 
 
@@ -188,11 +190,11 @@ def _logged(progress: Progress, file: TextIO) -> Iterator[None]:
 
     thread = threading.Thread(target=log, daemon=True)
     thread.start()
-    progress.tell = lambda text: print(escaped(text), file=file, flush=True)
+    progress.announce = lambda text: print(escaped(text), file=file, flush=True)
     try:
         yield
     finally:
-        progress.tell = _tell_nobody
+        progress.announce = _announce_to_nobody
         ended.set()
         thread.join()
         print(progress.line(), file=file, flush=True)
@@ -209,11 +211,11 @@ def _live(progress: Progress) -> Iterator[None]:
 
     console = Console(stderr=True)
     with Live(Table(), console=console, refresh_per_second=2):  # type: ignore[arg-type]
-        progress.tell = lambda text: console.print(escaped(text), markup=False, highlight=False)
+        progress.announce = lambda text: console.print(escaped(text), markup=False, highlight=False)
         try:
             yield
         finally:
-            progress.tell = _tell_nobody
+            progress.announce = _announce_to_nobody
 
 
 def _table(progress: Progress) -> object:

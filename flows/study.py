@@ -74,7 +74,10 @@ def _quiet() -> Iterator[None]:
 @_stage("prepare")
 def prepare(run: StudyRun, choice: DataChoice, name: str) -> None:
     """Write a data set's cache once, before a worker per core needs it."""
-    with span(f"prepare data: {name}"), run.told_if_slow(f"Preparing the pictures of {name} ..."):
+    with (
+        span(f"prepare data: {name}"),
+        run.announced_if_slow(f"Preparing the pictures of {name} ..."),
+    ):
         load(choice)
 
 

@@ -1,7 +1,7 @@
 """The compiled loops of scores and comparisons, called once on made-up numbers.
 
 numba compiles a loop at its first call, for seconds, and keeps the result on the disk. If one
-worker does that before any other needs it, nothing is compiled twice on a machine.
+worker does that before any other needs it, no other compiles these loops on the same machine.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Two models of the same points are compared by a matrix of similarities between t
 row a says how much each latent of model j (target) has in common with latent a of model i
 (regressor). Each similarity is a file, metrics/udr/NAME.py. pair_score.py scores the matrix: high
 where every informative row and column has one large entry. A model's score is the median over its
-comparisons. A file may instead score pairs in a way of its own, as centrality.py, cka.py and cca.py
+comparisons. A file may instead have its own way to score pairs, as centrality.py, cka.py and cca.py
 do.
 
 Paper: Duan et al. 2020, "Unsupervised model selection for variational disentangled representation

@@ -84,7 +84,7 @@ def test_a_machine_without_the_store_s_drive_stops_the_run_and_no_model_is_blame
 def test_the_first_trained_and_the_first_scored_model_are_told_at_once(tmp_path: Path) -> None:
     told: list[str] = []
     run, workers = opened(no_patience(), tmp_path, lambda *_: "trained")
-    run.progress.tell = told.append
+    run.progress.announce = told.append
     for cell in ("dsprites-beta_vae-4", "dsprites-beta_vae-1"):
         run.train(workers, cell)
         run.score(cell)
@@ -95,11 +95,11 @@ def test_the_first_trained_and_the_first_scored_model_are_told_at_once(tmp_path:
 def test_only_what_takes_long_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     run, _ = opened(no_patience(), tmp_path, lambda *_: "trained")
-    run.progress.tell = told.append
-    with run.told_if_slow("quick"):
+    run.progress.announce = told.append
+    with run.announced_if_slow("quick"):
         pass
     monkeypatch.setattr("flows.driver.SLOW_SECONDS", 0.0)
-    with run.told_if_slow("slow"):
+    with run.announced_if_slow("slow"):
         wait_until(lambda: told, 30)
     assert told == ["slow"]
 

@@ -10,8 +10,9 @@ from data.look_alikes.sprites import Reals
 from metrics.base.inputs import Learned
 from models.building import build_network
 from tasks.clustering import learning, reward_predictor, transition
-from tasks.clustering.agent import Encode
+from tasks.clustering.agent import Encode, Play
 from tasks.clustering.learning import Settings, learn_clustering, learn_task
+from tasks.clustering.scenes import TEST_HUES
 from tests.tasks.clustering.made_codes import factors_as_codes
 
 QUICK = Settings(agents=2, explored=300, together=5, first=10, growth=2, budget=40, tested=12)
@@ -60,6 +61,23 @@ def test_an_agent_that_passes_the_first_test_needs_the_first_steps(
     assert learned.steps.tolist() == [10, 10] and learned.success.tolist() == [0.9, 0.9]
     monkeypatch.setattr(learning, "_succeeded", lambda *arguments: 0.89)
     assert np.isnan(learn_task(factors_as_codes, np.random.default_rng(0), QUICK).steps).all()
+
+
+def test_agents_learn_and_are_tested_with_the_hues_of_training_and_then_with_others(
+    few_gradient_steps: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each test's scenes are TRAIN_HUES; once, at an agent's end, TEST_HUES."""
+    asked: list[bool] = []
+
+    def with_hues(play: Play, *_: object) -> float:
+        hues = play.episodes.sprites.hues
+        low, high = np.array(TEST_HUES).T
+        asked.append(bool(((hues[..., None] >= low) & (hues[..., None] <= high)).any(-1).all()))
+        return 0.0
+
+    monkeypatch.setattr(learning, "_succeeded", with_hues)
+    learn_task(factors_as_codes, np.random.default_rng(0), QUICK)
+    assert asked == 2 * [False, False, False, True], "two agents, tests at 10, 20 and 40 steps"
 
 
 def test_a_network_sees_each_sprite_alone(
