@@ -30,6 +30,7 @@ def _version() -> str:
 app = App(
     name="tolstoy",
     help="Studies of disentangled representations: train, score, rank without labels, report.",
+    help_format="plaintext",  # markdown takes a fifth longer; so paragraphs have lines of 78
     help_epilogue="First steps: tolstoy run smoke; tolstoy plan mini; tolstoy status STORE",
     version=_version,
     default_parameter=Parameter(negative=""),
@@ -215,13 +216,15 @@ def score(
     """Score your own representation: two arrays, codes (points, latents) and factors (points,
     factors), or a table with a column for each latent and factor.
 
-    In a table, codes are columns codes_0, codes_1 ... (or z0, z1 ...), or a column codes of lists;
-    factors are columns factor_NAME, or a column factors of lists. Without such names all columns
-    but codes are factors if rows share their values.
+    In a table, codes are columns codes_0, codes_1 ... (or z0, z1 ...), or a
+    column codes of lists; factors are columns factor_NAME, or a column factors
+    of lists. Without such names all columns but codes are factors if rows share
+    their values.
 
-    The first two thirds of the rows train, the rest test. An .npz or .h5 file may also have
-    validation_codes and validation_factors, rows on which dci_lasso and dci_forest choose their
-    penalty and depth, and zero_shot_codes and zero_shot_factors, rows whose error they report.
+    The first two thirds of the rows train, the rest test. An .npz or .h5 file may
+    also have validation_codes and validation_factors, rows on which dci_lasso and
+    dci_forest choose their penalty and depth, and zero_shot_codes and
+    zero_shot_factors, rows whose error they report.
 
     Example: tolstoy score codes.npz --metrics mig,sap; tolstoy score --explain sap
     """
@@ -302,14 +305,15 @@ def rank(
 ) -> int:
     """Rank models without labels (UDR): which strength, which model? Also while a study runs.
 
-    Pairs that are missing are compared first. In a file with codes (models, points, latents), all
-    models are compared with each other.
+    Pairs that are missing are compared first. In a file with codes (models,
+    points, latents), all models are compared with each other.
 
-    With --by dynamics, cells of a study with traces are ranked by how alike their models learn; or
-    groups in a file with traces (models, snapshots, samples, units) and groups (models).
+    With --by dynamics, cells of a study with traces are ranked by how alike their
+    models learn; or groups in a file with traces (models, snapshots, samples,
+    units) and groups (models).
 
-    Example: tolstoy rank studies/smoke; tolstoy rank models.npz --similarity spearman; tolstoy rank
-    traces.npz --by dynamics
+    Example: tolstoy rank studies/smoke; tolstoy rank models.npz --similarity
+    spearman; tolstoy rank traces.npz --by dynamics
     """
     if by == "dynamics":
         from flows.commands.rank_dynamics import rank_dynamics

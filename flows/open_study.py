@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from infra.drivers.lock import DriverLock, driver_lock, remove_dead_drivers
 from infra.errors import WrongInput
+from infra.prefect_settings import may_have_server
 from infra.store import Store
 from infra.timeline import span
 from tasks.study.groups import is_finished
@@ -55,7 +56,7 @@ def open_study(
         with span("survey"):
             states = survey(study, store)
         if is_finished(study, store, states):
-            if remove_dead_drivers(store):
+            if remove_dead_drivers(store) and may_have_server():
                 from flows.dashboard.crashed_runs import close_all_runs
 
                 close_all_runs(store)
