@@ -111,27 +111,31 @@ class Store(Files):
         columns: Sequence[str] | None = None,
         keys: Iterable[str] | None = None,
         where: pc.Expression | None = None,
+        encoded: Sequence[str] = (),
     ) -> pa.Table:
         """All rows of a table (or of some of its parts). A damaged part counts as missing.
 
         `where` chooses rows by some of the columns. Merged parts are cut down one by one, so that
-        the other rows of a large study are never in memory together.
+        the other rows of a large study are never in memory together. `encoded` columns come as the
+        files have them: each text once, and its place in each row, which is read in a quarter of
+        the time.
         """
         if keys is None:
             while True:  # again, if a part was merged while we read
                 parts = self.parts(table)
-                rows = self.read(table, columns, parts, where)
+                rows = self.read(table, columns, parts, where, encoded)
                 if set(parts) <= set(self.parts(table)):
                     return rows
         keys = list(keys)
         merged = [key for key in keys if key.startswith(MERGED)]
         single = [key for key in keys if not key.startswith(MERGED)]
         wanted = columns if columns is None or "model_id" in columns else [*columns, "model_id"]
-        newer = self._read_parts(table, single, wanted)
-        older = self._read_parts(table, merged, wanted, where)
-        tables = _newest(list(older.values()), list(newer.values()))
+        newer = list(self._read_parts(table, single, wanted, encoded=encoded).values())
+        older = list(self._read_parts(table, merged, wanted, where, encoded).values())
+        older = _without(older, newer)
         if where is not None:  # only now: a model's own part replaces all of its merged rows
-            tables = [rows.filter(where) for rows in tables]
+            newer = [rows.filter(where) for rows in newer]
+        tables = [*older, *newer]
         rows = pa.concat_tables(tables) if tables else pa.Table.from_batches([], schema(table))
         return rows if columns is None else rows.select(list(columns))
 
@@ -161,7 +165,8 @@ class Store(Files):
             older = self._read_parts(table, [key], None)
             if not older and self.has_part(table, key):
                 self._move_damaged(table, key)
-            rows = pa.concat_tables(_newest(list(older.values()), list(small.values())))
+            own = list(small.values())
+            rows = pa.concat_tables([*_without(list(older.values()), own), *own])
             self.write_part(table, key, rows, lasting=True)
             for small_key in small:
                 self.remove_part(table, small_key)
@@ -191,11 +196,12 @@ class Store(Files):
         keys: Sequence[str],
         columns: Sequence[str] | None,
         where: pc.Expression | None = None,
+        encoded: Sequence[str] = (),
     ) -> dict[str, pa.Table]:
         """The parts that can be read, by key."""
 
         def read(key: str) -> pa.Table | None:
-            part = self._read_part(table, key, columns)
+            part = self._read_part(table, key, columns, encoded)
             return part if part is None or where is None else part.filter(where)
 
         if self.local:  # here threads would be slower: they wait for each other
@@ -205,13 +211,19 @@ class Store(Files):
                 parts = list(pool.map(read, keys))
         return {key: part for key, part in zip(keys, parts, strict=True) if part is not None}
 
-    def _read_part(self, table: str, key: str, columns: Sequence[str] | None) -> pa.Table | None:
+    def _read_part(
+        self, table: str, key: str, columns: Sequence[str] | None, encoded: Sequence[str] = ()
+    ) -> pa.Table | None:
         try:
             content = self.read_bytes("tables", table, f"{key}.parquet")
         except FileNotFoundError:
             return None
         try:  # reading is outside: a store out of reach must not look like a damaged part
-            file = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
+            file = pq.ParquetFile(
+                pa.BufferReader(content),
+                page_checksum_verification=True,
+                read_dictionary=list(encoded),
+            )
             rows = file.read(columns=columns, use_threads=False)
             _check_shape(file, rows, table)
             return _completed(rows, table, columns)
@@ -224,12 +236,16 @@ def made_from(part: pa.Table) -> str:
     return cast(bytes, (part.schema.metadata or {}).get(b"made_from", b"")).decode()
 
 
-def _newest(merged: Sequence[pa.Table], own: Sequence[pa.Table]) -> list[pa.Table]:
-    """All parts, without merged rows of models that have their own part, which is newer."""
-    if merged and own:
-        fresh = pa.concat_arrays([part["model_id"].combine_chunks().unique() for part in own])
-        merged = [part.filter(pc.invert(pc.is_in(part["model_id"], fresh))) for part in merged]
-    return [*merged, *own]
+def _without(merged: list[pa.Table], own: Sequence[pa.Table]) -> list[pa.Table]:
+    """Merged parts, without rows of models that have their own part, which is newer."""
+    if not merged or not own:
+        return merged
+    ids = pa.concat_tables([part.select(["model_id"]) for part in own])["model_id"]
+    fresh = ids.cast(pa.string()).unique()
+    return [
+        part.filter(pc.invert(pc.is_in(part["model_id"].cast(pa.string()), fresh)))
+        for part in merged
+    ]
 
 
 def table_of(name: str, columns: Mapping[str, Any]) -> pa.Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from flows.commands.failures import command
@@ -17,6 +17,7 @@ from tasks.study.survey import CellState
 from tasks.words import data_name, metric_name
 
 DATA_SETS_NAMED = 3
+RANKED = ("model_id", "similarity", "pool", "p", "udr", "comparisons")
 
 
 def next_steps(study: Study, store: Store, states: Sequence[CellState]) -> str:
@@ -30,10 +31,8 @@ def next_steps(study: Study, store: Store, states: Sequence[CellState]) -> str:
         steps.append((f"{tolstoy} rank {place}", "which strength, which model? without labels"))
     if study.traces is not None and max(len(state.trained) for state in trained) > 1:
         steps.append((f"{tolstoy} rank {place} --by dynamics", "which cell learns most alike?"))
-    data_sets = list(dict.fromkeys(state.cell.data for state in trained))
-    for data in data_sets[:DATA_SETS_NAMED]:
-        of_data = [state for state in trained if state.cell.data == data]
-        model_id, why = best_model(study, store, of_data)
+    data_sets = list(dict.fromkeys(state.cell.data for state in trained))[:DATA_SETS_NAMED]
+    for data, (model_id, why) in best_models(study, store, trained, data_sets).items():
         steps.append((f"{tolstoy} show {model_id} --store {place}", f"{why} of {data_name(data)}"))
     steps.append((f"{tolstoy} cite {place}", "BibTeX of what this study used"))
     steps.append((f"{tolstoy} report {place}", "write the report again"))
@@ -53,24 +52,39 @@ def _models_by_method(trained: Sequence[CellState]) -> Counter[str]:
     return models
 
 
-def best_model(study: Study, store: Store, of_data: Sequence[CellState]) -> tuple[str, str]:
-    """The id of a data set's best trained model, and by what it is the best: UDR, or else the
+def best_models(
+    study: Study, store: Store, trained: Sequence[CellState], data_sets: Sequence[str]
+) -> dict[str, tuple[str, str]]:
+    """By data set, the id of its best trained model, and by what it is the best: UDR, or else the
     study's first score; without either, the first model."""
-    ids = [model.id for state in of_data for model in state.trained]
-    ranks = [row for row in store.read("ranks").to_pylist() if row["comparisons"]]
-    ranks = [row for row in ranks if row["model_id"] in set(ids)]
-    if ranked := best_first(main_ranking(ranks)):
-        return str(ranked[0]["model_id"]), "the best model by UDR"
-    scored = _first_scores(study, store, set(ids))
+    ids: dict[str, dict[str, None]] = {data: {} for data in data_sets}
+    for state in trained:
+        if state.cell.data in ids:
+            ids[state.cell.data] |= dict.fromkeys(model.id for model in state.trained)
+    ranks = [row for row in store.read("ranks", RANKED).to_pylist() if row["comparisons"]]
+    best = {}
+    for data, of_data in ids.items():
+        ranked = best_first(main_ranking(row for row in ranks if row["model_id"] in of_data))
+        if ranked:
+            best[data] = str(ranked[0]["model_id"]), "the best model by UDR"
+        else:
+            best[data] = _best_by_score(study, store, of_data)
+    return best
+
+
+def _best_by_score(study: Study, store: Store, ids: Collection[str]) -> tuple[str, str]:
+    scored = _first_scores(study, store, ids)
     for metric in study.metrics.names:
         if metric in scored and METRICS[metric].better != "neither":
             rows = scored[metric]
             best = rows[0] if METRICS[metric].better == "more" else rows[-1]
             return str(best["model_id"]), f"the best model by {metric_name(metric)}"
-    return ids[0], "a model"
+    return next(iter(ids)), "a model"
 
 
-def _first_scores(study: Study, store: Store, ids: set[str]) -> dict[str, list[dict[str, Any]]]:
+def _first_scores(
+    study: Study, store: Store, ids: Collection[str]
+) -> dict[str, list[dict[str, Any]]]:
     """By metric, the rows of its headline with a value, the highest first."""
     columns = ["model_id", "metric", "part", "factor", "value"]
     by_metric: dict[str, list[dict[str, Any]]] = {}

@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from statistics import median
+from typing import Any
+
+import pyarrow as pa
 
 from flows.commands.text import warn
 from infra.errors import WrongInput, one_of
@@ -88,21 +91,32 @@ def median_rows(
 
 def medians(study: Study, store: Store) -> tuple[list[str], dict[tuple[str, str], float]]:
     """The names of headlines and rankings, and by cell and name the median over seeds."""
-    columns = ["data", "method", *AXES, "strength"]
-    wanted = [*columns, "metric", "part", "factor", "value"]
-    scores = read_scores(store, wanted, where=headlines())
+    columns = ("data", "method", *AXES, "strength")
+    scores = read_scores(store, [*columns, "metric", "part", "factor", "value"], where=headlines())
     ranks = store.read("ranks", [*columns, "similarity", "pool", "udr"])
-    named = [(row, row["metric"], row["value"]) for row in scores.to_pylist()]
-    for row in ranks.to_pylist():
-        named.append((row, _ranking(study, row["similarity"], row["pool"]), row["udr"]))
     values: dict[tuple[str, str], list[float]] = {}
-    for row, name, value in named:
-        if value is not None:
-            values.setdefault((cell_of(row, study.axes), name), []).append(value)
+    for key, numbers in _grouped(scores, (*columns, "metric"), "value").items():
+        cell = cell_of(dict(zip(columns, key, strict=False)), study.axes)
+        values.setdefault((cell, key[-1]), []).extend(numbers)
+    for key, numbers in _grouped(ranks, (*columns, "similarity", "pool"), "udr").items():
+        cell = cell_of(dict(zip(columns, key, strict=False)), study.axes)
+        values.setdefault((cell, _ranking(study, *key[-2:])), []).extend(numbers)
     udr = study.udr
     rankings = [_ranking(study, name, pool) for name in udr.similarities for pool in udr.pools]
     names = [*study.metrics.names, *rankings]
     return names, {key: median(numbers) for key, numbers in values.items()}
+
+
+def _grouped(
+    rows: pa.Table, columns: Sequence[str], value: str
+) -> dict[tuple[Any, ...], list[float]]:
+    """The values, without nulls, of the rows that have the same in these columns."""
+    groups: dict[tuple[Any, ...], list[float]] = {}
+    keys = zip(*(rows[name].to_pylist() for name in columns), strict=True)
+    for key, number in zip(keys, rows[value].to_pylist(), strict=True):
+        if number is not None:
+            groups.setdefault(key, []).append(number)
+    return groups
 
 
 def _ranking(study: Study, similarity: str, pool: str) -> str:

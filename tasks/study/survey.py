@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -88,12 +88,12 @@ def survey(study: Study, store: Store, cells: Sequence[Cell] | None = None) -> l
     rows = store.read("models", ["model_id", "status", "reason"])
     ended = {row["model_id"]: row for row in rows.to_pylist()}
     wanted = set(study.metrics.names)
-    metrics_of: dict[str, set[str]] = {}
+    scored: set[str] = set()
+    with_scores: set[str] = set()
     if ended and wanted:
-        scores = store.read("scores", ["model_id", "metric", "protocol"])
-        for model_id, metric, protocol in _distinct(scores):
-            if not is_outdated(metric, protocol):
-                metrics_of.setdefault(model_id, set()).add(metric)
+        named = ["model_id", "metric"]
+        rows = store.read("scores", [*named, "protocol"], encoded=named)
+        scored, with_scores = _with_metrics(rows, wanted)
     under_way = steps_under_way(store)
     states = []
     for cell in study.cells() if cells is None else cells:
@@ -102,8 +102,8 @@ def survey(study: Study, store: Store, cells: Sequence[Cell] | None = None) -> l
             CellState(
                 cell,
                 status={i: row["status"] for i, row in rows_of.items()},
-                scored={i for i in rows_of if wanted <= metrics_of.get(i, set())},
-                with_scores=rows_of.keys() & metrics_of.keys(),
+                scored=rows_of.keys() & scored if wanted else set(rows_of),
+                with_scores=rows_of.keys() & with_scores,
                 reasons={i: row["reason"] for i, row in rows_of.items() if row["reason"]},
                 under_way={m.id: under_way[m.id] for m in cell.models if m.id in under_way},
             )
@@ -111,28 +111,34 @@ def survey(study: Study, store: Store, cells: Sequence[Cell] | None = None) -> l
     return states
 
 
-def _distinct(rows: pa.Table) -> Iterator[tuple[Any, ...]]:
-    """Each row once, of millions.
+def _with_metrics(rows: pa.Table, wanted: set[str]) -> tuple[set[str], set[str]]:
+    """Ids of models with all of these metrics, and of those with at least one of any name.
 
-    Arrow's own grouping, and its arrays' to_numpy, load pandas, which takes a second.
+    Millions of rows, which only compiled loops see. Arrow's own grouping, and its arrays' to_numpy,
+    load pandas, which takes a second.
     """
-    encoded = [
-        pc.dictionary_encode(column.combine_chunks(), null_encoding="encode")
-        for column in rows.columns
-    ]
     if not rows.num_rows:
-        return
-    sizes = [len(column.dictionary) for column in encoded]
-    places = np.ravel_multi_index([_places(column.indices) for column in encoded], sizes)
-    distinct = np.unravel_index(np.unique(places), sizes)
-    values = [column.dictionary.to_pylist() for column in encoded]
-    yield from zip(
-        *([of[p] for p in place.tolist()] for of, place in zip(values, distinct, strict=True)),
-        strict=True,
+        return set(), set()
+    rows = rows.unify_dictionaries().combine_chunks()
+    models, metrics = rows["model_id"].chunk(0), rows["metric"].chunk(0)
+    protocols = pc.dictionary_encode(rows["protocol"].chunk(0))
+    names = metrics.dictionary.to_pylist()
+    is_current = np.array(
+        [[not is_outdated(n, p) for p in protocols.dictionary.to_pylist()] for n in names]
     )
+    of_metric = _places(metrics)
+    current = is_current[of_metric, _places(protocols)]
+    has = np.zeros((len(models.dictionary), len(names)), dtype=bool)
+    has[_places(models)[current], of_metric[current]] = True
+    complete = has[:, [place for place, name in enumerate(names) if name in wanted]].all(axis=1)
+    ids = np.array(models.dictionary.to_pylist())
+    with_all = set(ids[complete].tolist()) if wanted <= set(names) else set()
+    return with_all, set(ids[has.any(axis=1)].tolist())
 
 
-def _places(indices: pa.Array) -> NDArray[np.int32]:
+def _places(column: pa.DictionaryArray) -> NDArray[np.int32]:
+    """The place in the dictionary of each row's value."""
+    indices = column.indices
     whole = np.frombuffer(indices.buffers()[1], dtype=np.int32)
     return whole[indices.offset : indices.offset + len(indices)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -49,19 +50,30 @@ def test_installing_completion_says_what_it_wrote(
 
 
 SLOW = ("torch", "prefect", "ray", "pytorch_lightning", "sklearn", "pandas", "matplotlib", "numba")
-NOT_FOR_HELP = (*SLOW, "numpy", "pyarrow", "pydantic")
+NOT_FOR_HELP = (*SLOW, "numpy", "pyarrow", "pydantic", "markdown_it")
+# The medians that a run prints at its end load pandas.
+NOT_FOR_A_FINISHED_STUDY = tuple(name for name in SLOW if name != "pandas")
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["rank", "--help"], ["plan", "SPEC"], ["status", "STORE"], ["cite"]],
+    [
+        ["--help"],
+        ["rank", "--help"],
+        ["plan", "SPEC"],
+        ["status", "STORE"],
+        ["cite"],
+        ["run", "SPEC", "--store", "STORE"],
+    ],
 )
 def test_light_commands_import_nothing_heavy(
-    arguments: list[str], spec: Path, undisturbed: Path
+    arguments: list[str], spec: Path, undisturbed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A finished study's run starts neither Ray nor Prefect."""
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
     places = {"SPEC": str(spec), "STORE": str(undisturbed)}
     arguments = [places.get(word, word) for word in arguments]
-    heavy = NOT_FOR_HELP if arguments == ["--help"] else SLOW
+    heavy = {"--help": NOT_FOR_HELP, "run": NOT_FOR_A_FINISHED_STUDY}.get(arguments[0], SLOW)
     script = (
         "import sys; from flows.cli import main; code = main(sys.argv[1:]);"
         f"print([name for name in {heavy} if name in sys.modules], file=sys.stderr); sys.exit(code)"
@@ -71,6 +83,14 @@ def test_light_commands_import_nothing_heavy(
         [sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True
     )
     assert done.stderr.strip().splitlines()[-1] == "[]"
+
+
+def test_lines_of_help_fit_a_terminal() -> None:
+    """Help is printed as plain text: a longer line inside a paragraph would leave a ragged one."""
+    for command in filter(None, (app[name].default_command for name in app)):
+        for paragraph in inspect.cleandoc(command.__doc__ or "").split("\n\n")[1:]:
+            if "\n" in paragraph:
+                assert max(map(len, paragraph.splitlines())) <= 79, (command, paragraph)
 
 
 @pytest.mark.parametrize(
