@@ -21,7 +21,8 @@ from infra.tables import TABLES, schema
 
 DAMAGED = "damaged"  # a folder for parts that could not be read
 MERGED = "cell-"  # names of parts with the rows of many models begin with this
-COMPRESSED_FROM = 2**15  # bytes; compressing less saves nothing and takes most of the time
+# Bytes. In less, compression, dictionaries and statistics save nothing and take most of the time.
+COMPACT_FROM = 2**15
 
 
 def merged_key(cell: str) -> str:
@@ -54,9 +55,16 @@ class Store(Files):
             raise ValueError(f"table {table}: found {rows.schema.names}, or other types")
         if made_from:
             rows = rows.replace_schema_metadata({**rows.schema.metadata, "made_from": made_from})
-        compression = "zstd" if rows.nbytes >= COMPRESSED_FROM else "none"
+        large = rows.nbytes >= COMPACT_FROM
         content = pa.BufferOutputStream()
-        pq.write_table(rows, content, compression=compression, write_page_checksum=True)
+        pq.write_table(
+            rows,
+            content,
+            compression="zstd" if large else "none",
+            use_dictionary=large,
+            write_statistics=large,
+            write_page_checksum=True,
+        )
         self.write_bytes(content.getvalue(), "tables", table, f"{key}.parquet", lasting=lasting)
 
     def parts(self, table: str) -> list[str]:

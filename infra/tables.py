@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import pyarrow as pa
 
@@ -254,6 +255,7 @@ TABLES: dict[str, tuple[str, tuple[pa.Field, ...]]] = {
 }
 
 
+@cache
 def schema(table: str) -> pa.Schema:
     """The model's keys, then the table's own columns."""
     about, columns = TABLES[table]

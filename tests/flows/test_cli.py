@@ -87,7 +87,8 @@ def test_light_commands_import_nothing_heavy(
 
 def test_lines_of_help_fit_a_terminal() -> None:
     """Help is printed as plain text: a longer line inside a paragraph would leave a ragged one."""
-    for command in filter(None, (app[name].default_command for name in app)):
+    commands = [app[name].default_command for name in app if not name.startswith("-")]
+    for command in filter(None, commands):
         for paragraph in inspect.cleandoc(command.__doc__ or "").split("\n\n")[1:]:
             if "\n" in paragraph:
                 assert max(map(len, paragraph.splitlines())) <= 79, (command, paragraph)
