@@ -197,7 +197,7 @@ def measure(size: int | None = None) -> list[Row]:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
     count, base = len(models), 1e3 * statistics.median(plain) / len(models)
     embedded, server = 1e3 * embedded / count, 1e3 * server / count
-    note = f"{count} models: flow, Ray and store; aim: under 5 ms"
+    note = f"{count} models: flow, Ray and store; aim: 4 ms"
     server_note = f"{note}; the page is not measured: {no_browser}" if no_browser else note
     rows = [
         Row("per model, embedded", embedded, base, "ms", base / embedded, note),
