@@ -23,6 +23,7 @@ from models.architecture import VAE
 from models.building import build_network, build_training
 from models.network import Network, Prior
 from models.representation import (
+    Pictures,
     decoded_samples,
     encode,
     reconstructions,
@@ -128,7 +129,7 @@ class _Attempt:
         self._finish(TRAINED, "", **numbers)
 
     def _quantities(
-        self, network: Network, images: Floats, mean: Floats, logvar: Floats | None
+        self, network: Network, images: Pictures, mean: Floats, logvar: Floats | None
     ) -> dict[str, Any]:
         """The model's numbers over the probe; none without a posterior."""
         if logvar is None:
@@ -149,7 +150,7 @@ class _Attempt:
     def _pictures(
         self,
         network: Network,
-        images: Floats,
+        images: Pictures,
         mean: Floats,
         kl_per_latent: list[list[float]] | None,
         data_set: DataSet,
