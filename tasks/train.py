@@ -35,6 +35,7 @@ from models.training import CurvePoint, Diverged, Feed, Training
 from tasks.checkpoints import Checkpoints
 from tasks.data_sets import all_pictures, drawn_pictures, load, probe_of
 from tasks.log import BEGINS, model_log
+from tasks.machine_check import check_machine
 from tasks.model_row import status_of, versions, write_row
 from tasks.snapshots import Snapshots, trace_samples
 from tasks.streams import entropy, stream
@@ -92,6 +93,9 @@ class _Attempt:
         with span("data and network"):
             data_set = load(self.choice)
             training = self.training = self._resumed(data_set)
+        if not _has_gpu(self.study):
+            with span("layers checked"):
+                check_machine(training.network, self.study.training)
         self.log.add(f"{BEGINS}{training.done} of {self.model.steps}")
         self._report_if_due(training)
         with span("optimiser steps"):
