@@ -8,6 +8,7 @@ similar texture instead.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from data import dsprites
 from data.base.pixels import SIDE, Progress
-from data.base.protocol import DataSet, Factors, Grid, Images, Source
+from data.base.protocol import DataSet, Factors, Fresh, Grid, Images, Source
 from data.official.painting import THE_SCREAM
 from data.official.published import Published
 
@@ -27,7 +28,7 @@ FILES: dict[Source, str] = {"redrawn": THE_SCREAM.ready}
 
 
 @dataclass(frozen=True, eq=False)
-class ScreamDSprites(Grid):
+class ScreamDSprites(Fresh, Grid):
     """Sprites on patches of `picture` (3, rows, columns), drawn when images are requested."""
 
     sprites: DataSet
@@ -38,16 +39,24 @@ class ScreamDSprites(Grid):
 
         As in the study's code the last row and the last column of the painting are never used.
         """
+        return self.in_parts(factors, stream)(slice(None))
+
+    def in_parts(self, factors: Factors, stream: np.random.Generator) -> Callable[[slice], Images]:
         from data.base.loops import invert_patches  # compiling is slow, and only training needs it
 
         count, (_, height, width) = len(factors), self.picture.shape
         rows = stream.integers(height - SIDE, size=count)
         columns = stream.integers(width - SIDE, size=count)
         colours = stream.random((count, 3), dtype=np.float32)
-        sprites = self.sprites.images(factors, stream)
-        images = np.empty((count, 3, SIDE, SIDE), np.float32)
-        invert_patches(self.picture, rows, columns, colours, sprites[:, 0], images)
-        return images
+
+        def draw(part: slice) -> Images:
+            sprites = self.sprites.images(factors[part], stream)
+            images = np.empty((len(sprites), 3, SIDE, SIDE), np.float32)
+            places = rows[part], columns[part]
+            invert_patches(self.picture, *places, colours[part], sprites[:, 0], images)
+            return images
+
+        return draw
 
 
 def content(cache: Path, source: Source) -> str:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from flows.measured_here import START_UP, measured_here
 from infra.errors import WrongInput
+from infra.peak_memory import MEGABYTE
 from infra.ray_cluster import cluster_machines
-from infra.runtime import cores
+from infra.runtime import WORKER_BYTES, cores, workers_that_fit
 from infra.store import Store
 from tasks.data_sets import describe
 from tasks.study.cost import (
+    BATCH_MEASURED,
     DataSetCost,
     Machines,
     Pace,
@@ -75,6 +77,8 @@ class Estimate:
     checkpoints: float  # bytes while models train
     gpu_pace_known: bool
     seconds_per_step: dict[str, float]
+    worker_bytes: float  # of a worker, at most
+    workers_fit: int  # in the free memory of this machine
     measured: str  # the day of the oldest measurement
 
     @property
@@ -136,6 +140,7 @@ def estimate(
         for architecture in study.values_of("architecture")
     }
     oldest = min(measured[key]["when"] for key in wanted)
+    worker = worker_bytes(study, [measured[key] for key in wanted])
     training = max((cost.checkpoints for cost in costs), default=0.0)
     return Estimate(
         costs=tuple(costs),
@@ -145,8 +150,21 @@ def estimate(
         checkpoints=training * models_in_training(study, costs, where.machines),
         gpu_pace_known=bool(pace),
         seconds_per_step=seconds_per_step,
+        worker_bytes=worker,
+        workers_fit=workers_that_fit(worker),
         measured=time.strftime("%Y-%m-%d", time.localtime(oldest)),
     )
+
+
+def worker_bytes(study: Study, measured: Sequence[Mapping[str, float]]) -> float:
+    """What a worker needs of its own for the study: to score, or to train a batch of its size."""
+    batches = study.training.batch_size / BATCH_MEASURED
+    training = [
+        MEGABYTE * (facts["worker_mb"] + facts["batch_mb"] * batches)
+        for facts in measured
+        if "batch_mb" in facts
+    ]
+    return max([WORKER_BYTES, *training])
 
 
 def dynamics_left(study: Study, store: Store, states: Sequence[CellState]) -> list[int]:

@@ -15,6 +15,7 @@ from infra.errors import WrongInput
 from infra.store import Store
 from infra.time_limit import ended_after
 from infra.timeline import span
+from tasks.give_back import give_back
 from tasks.log import comparison_log, model_log
 from tasks.study.model import Model
 from tasks.study.spec import Study
@@ -107,7 +108,10 @@ def _name(model: Model) -> str:
 def _limited(store: Store, model: Model, minutes: float | None) -> Iterator[None]:
     with ended_after(minutes, model_log(store, model.id).end):
         _check_mounted(store)
-        yield
+        try:
+            yield
+        finally:
+            give_back()
 
 
 @contextmanager

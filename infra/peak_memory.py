@@ -1,6 +1,7 @@
-"""The largest resident memory of this process since it was last reset; Linux counts it.
+"""What a process has resident and what of it is its own, at most since it was last reset.
 
-Other systems cannot reset it: theirs would be that of whatever the process did before.
+Linux counts it. Other systems cannot reset it: theirs would be that of whatever the process did
+before.
 """
 
 from __future__ import annotations
@@ -23,7 +24,23 @@ def reset_peak(process: Path = PROCESS) -> bool:
 
 
 def peak_megabytes(process: Path = PROCESS) -> float | None:
+    return _megabytes("VmHWM", process)
+
+
+def private_megabytes(process: Path = PROCESS) -> float | None:
+    """What no other process can use: all but the pages of files (data sets, libraries), which
+    processes share and which the system takes back when memory is short."""
+    return _megabytes("RssAnon", process)
+
+
+def private_peak_megabytes(process: Path = PROCESS) -> float | None:
+    """The peak without the pages of files that are resident now."""
+    peak, files = peak_megabytes(process), _megabytes("RssFile", process)
+    return None if peak is None or files is None else peak - files
+
+
+def _megabytes(name: str, process: Path) -> float | None:
     with suppress(OSError):
-        if line := re.search(r"^VmHWM:\s+(\d+) kB", (process / "status").read_text(), re.M):
+        if line := re.search(rf"^{name}:\s+(\d+) kB", (process / "status").read_text(), re.M):
             return int(line[1]) * 1024 / MEGABYTE
     return None

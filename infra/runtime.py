@@ -30,10 +30,42 @@ LOOPBACK_ONLY = ("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
 # How often Ray tries a cluster that does not answer, 40 s each time; its default is 20.
 ASKED_ONCE = ("RAY_NUM_REDIS_GET_RETRIES", "1")
 BLAS_KERNELS = "OPENBLAS_CORETYPE"
+CONTAINER = Path("/sys/fs/cgroup")
 AVX_512 = {"avx512f", "avx512dq", "avx512bw", "avx512vl"}
 
 
-def blas_kernels(cpuinfo: Path = Path("/proc/cpuinfo")) -> dict[str, str]:
+CPU_INFO = Path("/proc/cpuinfo")
+BFLOAT16 = {"avx512_bf16", "amx_bf16", "bf16"}  # the last is Arm's
+NVIDIA = Path("/proc/driver/nvidia")
+
+
+def has_bfloat16(cpuinfo: Path = CPU_INFO) -> bool | None:
+    """Whether the processor has instructions for bfloat16; None if the system does not say."""
+    known = _cpu_facts("flags", cpuinfo) or _cpu_facts("Features", cpuinfo)
+    return bool(BFLOAT16 & set(known.split())) if known else None
+
+
+def has_nvidia_gpu() -> bool:
+    return NVIDIA.exists()
+
+
+def processor() -> str:
+    """The processor's name and what it can do, as far as the system says."""
+    names = ("model name", "flags", "Features", "CPU implementer", "CPU part")
+    return "; ".join([platform.processor(), *(_cpu_facts(name, CPU_INFO) for name in names)])
+
+
+def _cpu_facts(name: str, cpuinfo: Path) -> str:
+    """What the first line of this name says; empty without one."""
+    with suppress(OSError):
+        for line in cpuinfo.read_text().splitlines():
+            key, _, value = line.partition(":")
+            if key.strip() == name:
+                return value.strip()
+    return ""
+
+
+def blas_kernels(cpuinfo: Path = CPU_INFO) -> dict[str, str]:
     """The setting that makes numpy's OpenBLAS use AVX-512, if this machine has it.
 
     On processors that OpenBLAS does not know, such as AMD's Zen 5, it chooses AVX2, at half the
@@ -41,11 +73,7 @@ def blas_kernels(cpuinfo: Path = Path("/proc/cpuinfo")) -> dict[str, str]:
     """
     if BLAS_KERNELS in os.environ or platform.machine() != "x86_64":
         return {}
-    try:
-        lines = cpuinfo.read_text().splitlines()
-    except OSError:
-        return {}
-    flags = next((line.split() for line in lines if line.startswith("flags")), [])
+    flags = _cpu_facts("flags", cpuinfo).split()
     return {BLAS_KERNELS: "SkylakeX"} if set(flags) >= AVX_512 else {}
 
 
@@ -74,6 +102,9 @@ def quieten() -> None:
             os.environ.setdefault(name, value)
 
 
+# Of its own, at most, as `tolstoy bench memory` measures it: of a worker that trains the study's
+# networks at batch 64, or scores them on dSprites.
+WORKER_BYTES = 450e6
 MOST_PER_CORE = 16  # workers: each is a process, and more than cores make nothing quicker
 
 
@@ -93,11 +124,29 @@ def check_workers(count: int | None) -> None:
 
 def free_memory_bytes() -> float:
     """What other processes leave of `memory_bytes`, where the system says so."""
+    sizes = [memory_bytes()]
     with suppress(OSError, ValueError, StopIteration):
         lines = Path("/proc/meminfo").read_text().splitlines()
         line = next(line for line in lines if line.startswith("MemAvailable:"))
-        return min(memory_bytes(), 1024 * float(line.split()[1]))
-    return memory_bytes()
+        sizes.append(1024 * float(line.split()[1]))
+    with suppress(OSError, ValueError, KeyError):
+        sizes.append(_free_in_container())
+    return max(min(sizes), 0.0)
+
+
+def _free_in_container(group: Path = CONTAINER) -> float:
+    """Its limit without what it uses; pages of files that were read long ago count as free."""
+    used = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+    reclaimable = float(used["inactive_file"])
+    limit, current = (
+        float((group / name).read_text()) for name in ("memory.max", "memory.current")
+    )
+    return limit - current + reclaimable
+
+
+def workers_that_fit(worker: float = WORKER_BYTES) -> int:
+    """How many workers of so many bytes the free memory of this machine is enough for."""
+    return int(free_memory_bytes() // worker)
 
 
 def memory_bytes() -> float:
@@ -107,5 +156,5 @@ def memory_bytes() -> float:
         sizes.append(float(limit_of_process))
     for limit in ("memory.max", "memory/memory.limit_in_bytes"):
         with suppress(OSError, ValueError):  # not Linux, or no limit
-            sizes.append(float(Path("/sys/fs/cgroup", limit).read_text()))
+            sizes.append(float((CONTAINER / limit).read_text()))
     return min(sizes)

@@ -29,7 +29,7 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.base.arrays import BadArray, Factors, numbers, whole_numbers
+from metrics.base.arrays import BadArray, Factors, blocks, numbers, whole_numbers
 from metrics.base.inputs import Inputs, Pairs, Score
 from metrics.base.votes import calibrated, per_factor
 
@@ -74,7 +74,11 @@ def _points(name: str, pairs: Pairs) -> tuple[NDArray[np.float64], Factors]:
         raise BadArray(f"{name}.factor", f"{len(factor)} sets", f"{len(first)}")
     if factor.min() < 0:
         raise BadArray(f"{name}.factor", str(factor.min()), "indices from 0")
-    return np.abs(np.subtract(first, second, dtype=np.float64)).mean(axis=1), factor
+    differences = np.empty((first.shape[0], first.shape[2]))
+    for sets in blocks(len(first)):
+        apart = np.subtract(first[sets], second[sets], dtype=np.float64)
+        differences[sets] = np.abs(apart).mean(axis=1)
+    return differences, factor
 
 
 def _classify(

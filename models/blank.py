@@ -27,10 +27,10 @@ from models.representation import Floats, encode
 
 Places: TypeAlias = NDArray[np.intp]  # numbers of pictures
 Show: TypeAlias = Callable[[Places], Floats]  # the pictures of these numbers, none negative
-Boxes: TypeAlias = NDArray[np.int64]  # (boxes, 4): first row, row after the last, columns likewise
+Boxes: TypeAlias = NDArray[np.int32]  # (boxes, 4): first row, row after the last, columns likewise
 
 BATCH = 128
-WHOLE_BATCH = 1024  # pictures that are encoded without windows: a multiple of the batch of `encode`
+WHOLE_BATCH = 256  # pictures that are encoded without windows: a multiple of the batch of `encode`
 FEWEST = 256  # pictures; with fewer, preparing a window takes longer than it saves
 GROUPING_LAYER = 3  # pictures are encoded together if their windows in this layer are the same
 
@@ -69,7 +69,7 @@ def boxes_around(images: Floats) -> Boxes:
     for other_axes in ((1, 3), (1, 2)):
         lines = values.amax(other_axes).numpy() != 0
         ends += [lines.argmax(1), lines.shape[1] - lines[:, ::-1].argmax(1)]
-    return np.stack(ends, axis=1)
+    return np.stack(ends, axis=1).astype(np.int32)
 
 
 def outputs_of(inputs: Boxes, layer: nn.Conv2d, side: int) -> Boxes:
@@ -129,7 +129,7 @@ def grouped(boxes: Boxes, layers: list[Convolution]) -> Iterator[Places]:
     """Pictures whose windows in the grouping layer are the same, in the order of their windows."""
     for layer in layers[:GROUPING_LAYER]:
         boxes = outputs_of(boxes, layer.layer, layer.result.shape[2])
-    keys = boxes @ (SIDE + 1) ** np.arange(4)
+    keys = boxes @ (SIDE + 1) ** np.arange(4, dtype=np.int32)
     order = np.argsort(keys, kind="stable")
     yield from np.split(order, np.flatnonzero(np.diff(keys[order])) + 1)
 

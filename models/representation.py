@@ -7,6 +7,7 @@ decoder.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -22,8 +23,15 @@ LEVELS = 16  # of brightness in stored pictures: a quarter of the bytes of 256
 TRAVERSED = 9  # pictures of each latent
 
 
+class Pictures(Protocol):
+    """An array of pictures, or what draws those that are read."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, rows: slice, /) -> Floats: ...
+
+
 @torch.inference_mode()
-def encode(network: Network, images: Floats) -> tuple[Floats, Floats | None]:
+def encode(network: Network, images: Pictures) -> tuple[Floats, Floats | None]:
     """The code of each image: its posterior's mean, and that one's log-variance if it has any."""
     device = network.device
     parts = [
@@ -55,7 +63,7 @@ class Unsupervised:
 
 @torch.inference_mode()
 def unsupervised(
-    network: Network, images: Floats, mean: Floats, logvar: Floats, generator: torch.Generator
+    network: Network, images: Pictures, mean: Floats, logvar: Floats, generator: torch.Generator
 ) -> Unsupervised:
     """Reconstruction from one sample of each posterior, and the KL of each latent."""
     device = network.device
@@ -70,7 +78,7 @@ def unsupervised(
 
 @torch.inference_mode()
 def reconstruction_losses(
-    network: Network, images: Floats, codes: Floats
+    network: Network, images: Pictures, codes: Floats
 ) -> NDArray[np.float64] | None:
     """The loss in nats of each image, decoded from its code; none without a likelihood."""
     device, losses = network.device, []

@@ -20,13 +20,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
-import pytorch_lightning as pl
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from models.architecture import VAE, initialise
 from models.fast import with_fast
+from models.lightning import LightningModule, Trainer
 from models.network import Network
 from models.objective import Code, Objective, gaussian_kl
 from models.recipe import CHUNK, Recipe
@@ -67,7 +67,7 @@ class Feed:
     pictures: Callable[[], Iterator[Tensor]] = lambda: iter(())
 
 
-class Training(pl.LightningModule):
+class Training(LightningModule):
     """One model, trained from the first step to the last.
 
     A subclass has `network`, which is what remains of it, says what one step is, and which modules
@@ -251,7 +251,7 @@ def fit(module: Training, on_gpu: bool = False) -> None:
     logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
     with warnings.catch_warnings(), _deterministic():
         warnings.simplefilter("ignore")
-        trainer = pl.Trainer(
+        trainer = Trainer(
             accelerator="gpu" if on_gpu else "cpu",
             devices=1,
             max_epochs=1,

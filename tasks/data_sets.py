@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast
@@ -14,7 +14,9 @@ from data.base.cache import folder
 from data.base.protocol import (
     DataSet,
     Description,
+    Factors,
     Finite,
+    Fresh,
     HasSplits,
     HasTargets,
     Images,
@@ -49,6 +51,35 @@ def load(choice: DataChoice) -> DataSet:
 load_own = lru_cache(maxsize=4)(own_table)
 
 
+@dataclass(frozen=True, eq=False)
+class PicturesInParts:
+    """Pictures that are drawn when they are read: no more are in memory than are read at once."""
+
+    count: int
+    draw: Callable[[slice], Images]
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, rows: slice) -> Images:
+        return self.draw(rows)
+
+
+def in_parts(
+    data_set: DataSet, factors: Factors, draws: np.random.Generator
+) -> PicturesInParts | Images:
+    """What `data_set.images` gives, in parts where the data set can do that."""
+    if isinstance(data_set, Finite):
+        return of_places(data_set, data_set.places(factors, draws))
+    if isinstance(data_set, Fresh):
+        return PicturesInParts(len(factors), data_set.in_parts(factors, draws))
+    return data_set.images(factors, draws)
+
+
+def of_places(data_set: Finite, places: Places) -> PicturesInParts:
+    return PicturesInParts(len(places), lambda rows: data_set.show(places[rows]))
+
+
 def drawn_pictures(data_set: DataSet, count: int, draws: np.random.Generator) -> Images:
     """Random pictures of those that models are trained on."""
     if isinstance(data_set, HasSplits):
@@ -75,7 +106,7 @@ class Probe:
     """The ordered pictures on which all models of a data set are compared, and their factors as
     real numbers, where some are continuous."""
 
-    images: Images
+    images: PicturesInParts | Images
     targets: Targets | None
 
 
@@ -88,8 +119,10 @@ def probe_of(choice: DataChoice, count: int) -> Probe:
             places = _drawn_rows(data_set, count, draws)
         else:
             places = data_set.places(data_set.sample(count, draws), draws)
-        return Probe(data_set.show(places), data_set.targets(places))
-    return Probe(drawn_pictures(data_set, count, draws), None)
+        return Probe(of_places(data_set, places), data_set.targets(places))
+    if isinstance(data_set, HasSplits):
+        return Probe(of_places(data_set, _drawn_rows(data_set, count, draws)), None)
+    return Probe(in_parts(data_set, data_set.sample(count, draws), draws), None)
 
 
 def _drawn_rows(data_set: HasSplits, count: int, draws: np.random.Generator) -> Places:

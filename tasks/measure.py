@@ -23,6 +23,7 @@ import torch
 
 import models
 from data.base.cache import ENVIRONMENT
+from infra.peak_memory import private_megabytes, private_peak_megabytes, reset_peak
 from infra.store import Store
 from metrics.dynamics import Walks, joint_embedding, mmd
 from metrics.udr.moments import own_pairs
@@ -32,6 +33,7 @@ from models.representation import encode
 from models.training import Feed, Training
 from tasks.checkpoints import DIGEST
 from tasks.compare import compare_tile
+from tasks.give_back import give_back
 from tasks.model_row import write_row
 from tasks.score import score_model
 from tasks.streams import stream
@@ -69,7 +71,8 @@ def measure(key: str) -> dict[str, Any]:
 
 
 def _step(method: str, channels: int, architecture: str, latents: int) -> dict[str, float]:
-    """Seconds per optimiser step and per encoded image; the bytes of a checkpoint."""
+    """Seconds per optimiser step and per encoded image; the bytes of a checkpoint; the private
+    megabytes of a worker, and what a batch takes beyond them."""
     is_slow = architecture in models.RESNETS
     count, most = (FEW_PICTURES, FEW_STEPS) if is_slow else (BATCH, WARM_UP + STEPS)
     generator = torch.Generator().manual_seed(0)
@@ -81,7 +84,13 @@ def _step(method: str, channels: int, architecture: str, latents: int) -> dict[s
     training.initialise(generator)
     measured = {"checkpoint": DIGEST + len(training.checkpoint()), "step": 0.0}
     if models.METHODS[method].has_steps:
+        give_back()
+        before = private_megabytes() or 0.0
+        is_counted = reset_peak()
         measured["step"] = _median_step(training, most) * BATCH / count
+        if is_counted:
+            grown = max((private_peak_megabytes() or 0.0) - before, 0.0)
+            measured |= {"worker_mb": before, "batch_mb": grown * BATCH / count}
     else:
         began = time.process_time()
         training.run()

@@ -26,9 +26,10 @@ from metrics.base.predictors import SEEDS
 from metrics.evaluate import evaluate, needs, reads_factors
 from models.blank import encode_all
 from models.network import Network
+from models.representation import Pictures as ShownPictures
 from models.representation import encode, reconstruction_losses
 from tasks.clustering.learning import learn_clustering
-from tasks.data_sets import load
+from tasks.data_sets import in_parts, load, of_places
 from tasks.label_noise import perturbed, with_noisy_tables, without_groups
 from tasks.log import model_log
 from tasks.streams import Streams, stream
@@ -40,10 +41,10 @@ from tasks.weights import load_model
 
 COLUMNS = ("protocol", "metric", "part", "factor", "value", "reason", "seconds", "stream")
 Codes = NDArray[np.float32]
-Show: TypeAlias = Callable[[Any], NDArray[np.float32]]
+Show: TypeAlias = Callable[[Any], ShownPictures]
 Split = Literal["train", "validation", "test", "zero_shot"]
 FURTHER: tuple[Split, ...] = ("validation", "zero_shot")  # beside the table and the test table
-IMAGES_AT_ONCE = 8192  # drawn and encoded together: this bounds the memory
+DRAWN_TOGETHER = 8192  # pictures whose appearance is drawn at once, also where it is random
 
 
 def score_model(store: Store, study: Study, model: Model) -> str:
@@ -255,25 +256,28 @@ def _drawn_groups(
     def of_pictures(points: Factors, is_noisy: NDArray[np.bool_], purpose: str) -> Factors:
         return perturbed(points, is_noisy, noise, data_set, streams, purpose) if noise else points
 
-    def groups(count: int, name: str) -> Groups:
+    def groups(count: int, name: str) -> Callable[[], Groups]:
         draws = streams(name)
         factors, fixed = data_set.sample_groups(count, size, draws)
         factors = of_pictures(factors, fixed[:, None] == each_factor, name)
-        return Groups(codes_of(factors, draws), fixed)
+        codes = codes_of.later(factors, draws)
+        return lambda: Groups(codes(), fixed)
 
-    def pairs(count: int, name: str) -> Pairs:
+    def pairs(count: int, name: str) -> Callable[[], Pairs]:
         draws = streams(name)
         first, second, fixed = data_set.sample_pairs(count, size, draws)
         is_noisy = fixed[:, None] == each_factor
         first = of_pictures(first, is_noisy, f"{name}, first")
         second = of_pictures(second, is_noisy, f"{name}, second")
-        return Pairs(codes_of(first, draws), codes_of(second, draws), fixed)
+        of_first, of_second = codes_of.later(first, draws), codes_of.later(second, draws)
+        return lambda: Pairs(of_first(), of_second(), fixed)
 
-    def variations(count: int, name: str) -> Groups:
+    def variations(count: int, name: str) -> Callable[[], Groups]:
         draws = streams(name)
         factors, varied = data_set.sample_variations(count, size, draws)
         factors = of_pictures(factors, varied[:, None] != each_factor, name)
-        return Groups(codes_of(factors, draws), varied)
+        codes = codes_of.later(factors, draws)
+        return lambda: Groups(codes(), varied)
 
     def intervened(factor: int, points: Factors) -> Factors:
         is_noisy = np.broadcast_to(each_factor == factor, (len(points), len(each_factor)))
@@ -327,9 +331,18 @@ class CodesOf:
             self.known = encode_all(network, data_set.show, count)
 
     def __call__(self, factors: NDArray[np.int64], draws: np.random.Generator) -> Codes:
+        return self.later(factors, draws)()
+
+    def later(self, factors: NDArray[np.int64], draws: np.random.Generator) -> Callable[[], Codes]:
+        """What gives the codes, whose pictures are drawn now. Of known codes, which ones to take is
+        all that is in memory until then."""
+        shape = (*factors.shape[:-1], -1)
         pictures = self._pictures(factors.reshape(-1, factors.shape[-1]), draws)
-        codes, _ = self.with_targets(pictures)
-        return codes.reshape(*factors.shape[:-1], -1)
+        if (known := self.known) is None:
+            codes, _ = self.with_targets(pictures)
+            return lambda: codes.reshape(shape)
+        places = pictures.points.astype(np.int32)
+        return lambda: known[places].reshape(shape)
 
     def rows(
         self, split: Split, count: int, draws: np.random.Generator
@@ -339,7 +352,9 @@ class CodesOf:
         if isinstance(self.data_set, HasSplits):
             every = getattr(self.data_set.splits(), split)
             places = draws.choice(every, min(count, len(every)), replace=False)
-            return self.data_set.positions(places), Pictures(places, self.data_set.show)
+            return self.data_set.positions(places), Pictures(
+                places, partial(of_places, self.data_set)
+            )
         factors = self.data_set.sample(count, draws)
         return factors, self._pictures(factors, draws)
 
@@ -377,8 +392,8 @@ class CodesOf:
         """By their numbers where codes are known or targets are needed, else by the points."""
         numbered = self.known is not None or bool(self.data_set.continuous)
         if numbered and isinstance(self.data_set, Finite):
-            return Pictures(self.data_set.places(factors, draws), self.data_set.show)
-        return Pictures(factors, lambda part: self.data_set.images(part, draws))
+            return Pictures(self.data_set.places(factors, draws), partial(of_places, self.data_set))
+        return Pictures(factors, lambda part: in_parts(self.data_set, part, draws))
 
 
 def _joined(parts: Iterable[NDArray[Any] | None]) -> NDArray[Any] | None:
@@ -390,6 +405,6 @@ def _encoded(network: Network, show: Show, points: NDArray[Any]) -> Codes:
     return np.concatenate([encode(network, images)[0] for images in _batches(show, points)])
 
 
-def _batches(show: Show, points: NDArray[Any]) -> Iterator[NDArray[np.float32]]:
-    for i in range(0, len(points), IMAGES_AT_ONCE):
-        yield show(points[i : i + IMAGES_AT_ONCE])
+def _batches(show: Show, points: NDArray[Any]) -> Iterator[ShownPictures]:
+    for i in range(0, len(points), DRAWN_TOGETHER):
+        yield show(points[i : i + DRAWN_TOGETHER])

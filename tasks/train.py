@@ -23,6 +23,7 @@ from models.architecture import VAE
 from models.building import build_network, build_training
 from models.network import Network, Prior
 from models.representation import (
+    Pictures,
     decoded_samples,
     encode,
     reconstructions,
@@ -34,6 +35,7 @@ from models.training import CurvePoint, Diverged, Feed, Training
 from tasks.checkpoints import Checkpoints
 from tasks.data_sets import all_pictures, drawn_pictures, load, probe_of
 from tasks.log import BEGINS, model_log
+from tasks.machine_check import check_machine
 from tasks.model_row import status_of, versions, write_row
 from tasks.snapshots import Snapshots, trace_samples
 from tasks.streams import entropy, stream
@@ -91,6 +93,9 @@ class _Attempt:
         with span("data and network"):
             data_set = load(self.choice)
             training = self.training = self._resumed(data_set)
+        if not _has_gpu(self.study):
+            with span("layers checked"):
+                check_machine(training.network, self.study.training)
         self.log.add(f"{BEGINS}{training.done} of {self.model.steps}")
         self._report_if_due(training)
         with span("optimiser steps"):
@@ -128,7 +133,7 @@ class _Attempt:
         self._finish(TRAINED, "", **numbers)
 
     def _quantities(
-        self, network: Network, images: Floats, mean: Floats, logvar: Floats | None
+        self, network: Network, images: Pictures, mean: Floats, logvar: Floats | None
     ) -> dict[str, Any]:
         """The model's numbers over the probe; none without a posterior."""
         if logvar is None:
@@ -149,7 +154,7 @@ class _Attempt:
     def _pictures(
         self,
         network: Network,
-        images: Floats,
+        images: Pictures,
         mean: Floats,
         kl_per_latent: list[list[float]] | None,
         data_set: DataSet,

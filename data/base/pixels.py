@@ -8,10 +8,13 @@ larger one is checked only by `tolstoy data check`, as reading all of it takes t
 from __future__ import annotations
 
 import math
+import mmap
 import os
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +28,7 @@ Progress = Callable[[float], None]  # called with the fraction that is done
 SIDE = 64
 BLOCK = 2**16  # bytes that are summed before their sum is weighted with the block's number
 CHECKED_WHEN_OPENED = 2**30
+_maps: WeakSet[mmap.mmap] = WeakSet()
 
 
 def prepared(
@@ -45,7 +49,16 @@ def mapped(file: Path, shape: tuple[int, ...]) -> Pixels:
     """The array in a whole file, which is held as long; nothing is read before it is used."""
     with file.open("rb") as opened:
         data_cache.hold(opened)
-        return np.asarray(np.memmap(opened, np.uint8, "r", shape=shape))
+        opened_map = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
+    _maps.add(opened_map)
+    return np.frombuffer(opened_map, np.uint8, math.prod(shape)).reshape(shape)
+
+
+def forget_pages() -> None:
+    """No page of a mapped file counts as this process's memory until it is read again."""
+    with suppress(AttributeError, OSError):  # a system without this call
+        for opened_map in _maps:
+            opened_map.madvise(mmap.MADV_DONTNEED)
 
 
 def seems_whole(file: Path, shape: tuple[int, ...]) -> bool:

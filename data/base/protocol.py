@@ -2,6 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, Protocol, get_args
@@ -128,6 +129,15 @@ class Finite(ABC):
         return self.show(self.places(factors, stream))
 
 
+class Fresh(ABC):
+    """A data set whose pictures are new each time, of which a part can be drawn alone."""
+
+    @abstractmethod
+    def in_parts(self, factors: Factors, stream: np.random.Generator) -> Callable[[slice], Images]:
+        """What draws the images of some rows of `factors`. All of them together are those of
+        `images`, which would leave the stream in the same state."""
+
+
 class HasTargets(Finite):
     """A data set of pictures whose factors may be continuous."""
 
@@ -216,7 +226,10 @@ def sample_factors(sizes: tuple[int, ...], count: int, stream: np.random.Generat
     per factor and has the same distribution.
     """
     places = stream.integers(math.prod(sizes), size=count)
-    return np.stack(np.unravel_index(places, sizes), axis=1).astype(np.int64, copy=False)
+    points = np.empty((count, len(sizes)), np.int64)
+    for column in reversed(range(len(sizes))):  # one by one: metrics draw a million points
+        places, points[:, column] = np.divmod(places, sizes[column])
+    return points
 
 
 def set_to_each(points: Factors, factor: int, size: int) -> Factors:

@@ -13,6 +13,7 @@ BENCHMARKS = [
     "orchestration",
     "data",
     "training",
+    "memory",
     "encoding",
     "scores",
     "trees",

@@ -25,14 +25,19 @@ from flows.start_up import call_on_a_worker
 from infra.drivers.claims import CLAIMS
 from infra.drivers.liveness import DRIVERS, DriverWatch, Life
 from infra.drivers.lock import BEAT_SECONDS
-from infra.runtime import LOOPBACK_ONLY, cores, memory_bytes
+from infra.runtime import (
+    LOOPBACK_ONLY,
+    WORKER_BYTES,
+    cores,
+    free_memory_bytes,
+    memory_bytes,
+)
 from infra.store import Store
 from infra.tables import TABLES
 from tasks.study.stored import STUDY_FILE, stored_study
 from tasks.words import plural, size_text
 
 LOCK = Path(__file__).parents[2] / "requirements.lock"
-WORKER_BYTES = 1.5e9  # a worker with torch and a data set, about
 WRITE = os.W_OK | os.X_OK
 FEW_BYTES, TOO_FEW_BYTES = 5e9, 0.2e9
 RAY_IS_FULL_AT = 0.95  # of the disk: Ray then refuses work
@@ -64,7 +69,7 @@ def examine(store: str | None, deep: bool, cache: Path, json: bool) -> int:
     ray_folder = Path(os.environ.get("RAY_TMPDIR") or tempfile.gettempdir())
     checks: Checks = {
         "packages": packages,
-        "memory": lambda: memory(memory_bytes(), cores()),
+        "memory": lambda: memory(memory_bytes(), free_memory_bytes(), cores()),
         "room: studies": lambda: disk_space(Path("studies")),
         "room: data": lambda: disk_space(cache),
         "room: Ray": lambda: disk_space(ray_folder, full_at=RAY_IS_FULL_AT),
@@ -145,11 +150,13 @@ def first(names: list[str], count: int = 5) -> str:
     return "; ".join(names[:count]) + ("; ..." if len(names) > count else "")
 
 
-def memory(total: float, workers: int) -> Finding:
-    text = f"{size_text(total)}, {size_text(total / workers)} for each of {workers} workers"
-    if total < WORKER_BYTES * workers:
-        workers = max(1, int(total / WORKER_BYTES))
-        return warn(text, f"Run fewer: tolstoy run SPEC --workers {workers}")
+def memory(total: float, free: float, workers: int) -> Finding:
+    fit = int(free // WORKER_BYTES)
+    text = f"{size_text(total)}, {size_text(free)} free: {plural(fit, 'worker')} of "
+    text += f"{size_text(WORKER_BYTES)} fit, {plural(workers, 'core')}"
+    if fit < workers:
+        advice = f"Run fewer: tolstoy run SPEC --workers {fit}" if fit else "Free some memory"
+        return warn(text, advice)
     return ok(text)
 
 

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from flows.commands.own_data import lines_of_own_data, warn_of_own_data
 from flows.commands.text import duration, preparing
 from flows.estimate import Estimate, Where, estimate, where
+from infra.runtime import cores
 from infra.store import Store
 from models import METHODS, RESNETS
 from tasks.study.cost import BATCH_MEASURED
@@ -100,6 +101,8 @@ def _as_json(
             for of_data in cost.costs
         ],
         "seconds_per_step": cost.seconds_per_step,
+        "worker_bytes": round(cost.worker_bytes),
+        "workers_that_fit_here": cost.workers_fit,
         "missing": list(missing),
         "first_pictures": {c.name: c.first_pictures for c in study.data if c.first_pictures},
         "read": {c.name: c.read.model_dump(mode="json") for c in study.data if c.read},
@@ -167,12 +170,21 @@ def _cost_lines(cost: Estimate, models: int) -> list[tuple[str, str]]:
         ("estimate", f"{per_hour * cost.core_hours:,.1f} {unit} ({stages})"),
         ("time", took),
         ("disk", disk),
+        ("memory", _memory(cost)),
     ]
     if cost.where.machines.gpus and not cost.gpu_pace_known:
         lines.append(
             ("GPUs", "each counted as one core of this machine: no GPU has trained in this store")
         )
     return lines
+
+
+def _memory(cost: Estimate) -> str:
+    text = f"{size_text(cost.worker_bytes)} for a worker, of which "
+    text += f"{cost.workers_fit:,} fit in the memory that is free on this machine"
+    if cost.workers_fit < cores():
+        text += f", fewer than its {plural(cores(), 'core')}: tolstoy run SPEC --workers N"
+    return text
 
 
 def _pace_lines(cost: Estimate) -> list[tuple[str, str]]:

@@ -27,6 +27,7 @@ from infra.workers import Stopped
 from tasks.report.published import SIX
 from tasks.study.dynamics import cells_without_traces
 from tasks.study.model import DIVERGED, FAILED, TRAINED
+from tasks.study.precision import check_local_precision
 from tasks.study.spec import Study
 from tasks.study.stored import STUDY_FILE
 from tasks.study.survey import CellState, survey, totals
@@ -56,6 +57,7 @@ def run_study(
         cluster_machines(ray)
     else:
         _check_cores(study, workers or cores())
+        check_local_precision(study.training)
     store = Store(uri)
     if retry or not store.exists(STUDY_FILE):  # before the store is changed
         configured_server()

@@ -1,5 +1,6 @@
 """Arrays as metrics take them: what they may hold, and one line that says what is wrong."""
 
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -76,3 +77,8 @@ def check(codes: ArrayLike, factors: ArrayLike) -> tuple[Codes, Factors]:
     if len(codes) != len(factors):
         raise BadArray("factors", f"{len(factors)} rows", f"{len(codes)}, as codes")
     return codes, factors
+
+
+def blocks(count: int, size: int = 256) -> Iterator[slice]:
+    """So many rows, some at a time."""
+    return (slice(first, first + size) for first in range(0, count, size))

@@ -13,6 +13,9 @@ from metrics.base.trees import Classifier, Kind, bounded, learn
 
 Part = TypeVar("Part")
 Reals: TypeAlias = NDArray[np.float64]
+# What a metric reads, or what makes it when it is read: the codes of all groups of a study's model
+# are 150 MB, and no metric reads more than one kind of them.
+OrMade: TypeAlias = Part | Callable[[], Part] | None
 
 BINS = 20  # Locatello et al. 2019, appendix C
 # Points under each value of a factor: the released configuration of Locatello et al. 2019b, "On
@@ -80,8 +83,8 @@ class Inputs:
 
     codes: Codes  # (points, latents)
     factors: Factors  # (points, factors)
-    train_groups: Groups | None = None
-    test_groups: Groups | None = None
+    train_groups: OrMade[Groups] = None
+    test_groups: OrMade[Groups] = None
     test_codes: Codes | None = None
     test_factors: Factors | None = None
     targets: NDArray[np.float64] | None = None  # (points, factors); None: the factors
@@ -91,10 +94,10 @@ class Inputs:
     zero_shot_codes: Codes | None = None
     zero_shot_targets: NDArray[np.float64] | None = None
     continuous: tuple[int, ...] = ()  # columns of factors that hold bins of real numbers
-    train_pairs: Pairs | None = None
-    test_pairs: Pairs | None = None
-    train_variations: Groups | None = None
-    test_variations: Groups | None = None
+    train_pairs: OrMade[Pairs] = None
+    test_pairs: OrMade[Pairs] = None
+    train_variations: OrMade[Groups] = None
+    test_variations: OrMade[Groups] = None
     interventions: tuple[Codes, ...] | None = None  # per factor (values, points, latents)
     logvar: Codes | None = None  # (points, latents)
     reconstruction: NDArray[np.floating[Any]] | None = None  # (points,), nats
@@ -129,11 +132,11 @@ class Inputs:
             for factor, codes in enumerate(self.interventions)
         )
 
-    def _both(self, kind: str, train: Part | None, test: Part | None) -> tuple[Part, Part]:
+    def _both(self, kind: str, train: OrMade[Part], test: OrMade[Part]) -> tuple[Part, Part]:
         if train is None or test is None:
             needed = f"inputs: train_{kind} or test_{kind} is None; both are accepted"
             raise ValueError(self.impossible.get(kind, needed))
-        return train, test
+        return made(train), made(test)
 
     def test_table(self) -> tuple[Codes, Factors]:
         """The test rows, for metrics that need "test_table"."""
@@ -188,6 +191,10 @@ class Inputs:
         """By metric, (latents, factors): what its evaluate() learned from these inputs and put
         here, for a picture that fits nothing again."""
         return {}
+
+
+def made(part: Part | Callable[[], Part]) -> Part:
+    return part() if callable(part) else part
 
 
 def _rows(name: str, codes: Codes | None, targets: Reals | None) -> tuple[Codes, Reals] | None:

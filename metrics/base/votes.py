@@ -15,7 +15,7 @@ Conventions:
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metrics.base.arrays import Factors, numbers
+from metrics.base.arrays import Codes, Factors, blocks, numbers
 from metrics.base.inputs import Groups, Score, check_groups
 
 # The parts that majority_vote() gives, other than the headline.
@@ -40,9 +40,7 @@ def majority_vote(
     latents = codes.shape[1]
     train, test = check_groups("train", train, latents), check_groups("test", test, latents)
     variance = codes.var(axis=0, ddof=min(1, len(codes) - 1), dtype=np.float64)
-    train_within, test_within = (
-        groups.codes.var(axis=1, ddof=1, dtype=np.float64) for groups in (train, test)
-    )
+    train_within, test_within = _variances(train.codes), _variances(test.codes)
 
     def right(active: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """For which training and which test groups the active latents' guess is right."""
@@ -70,6 +68,14 @@ def majority_vote(
         Score("active", float(active.sum())),
         *per_factor(test_right, test.factor),
     ]
+
+
+def _variances(codes: Codes) -> NDArray[np.float64]:
+    """Of every latent within each group."""
+    variances = np.empty((codes.shape[0], codes.shape[2]))
+    for groups in blocks(len(codes)):
+        variances[groups] = codes[groups].var(axis=1, ddof=1, dtype=np.float64)
+    return variances
 
 
 def _voters(

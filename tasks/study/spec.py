@@ -52,6 +52,7 @@ class Training(Recipe, PerModel):
     """Optimisation: the recipe, and what does not change the numbers."""
 
     fast: bool = True  # layers lowered by hand for the CPU; the same mathematics
+    slow_bfloat16: bool = False  # also on a processor without instructions for it
     gpus_per_model: Annotated[float, Field(ge=0, le=1)] | None = None  # one each, if there are any
     log_every: Positive = 1000
     checkpoint_seconds: Annotated[float, Field(gt=0)] = 120.0
