@@ -11,7 +11,7 @@ from cyclopts import App, CycloptsError, Parameter
 from flows.commands.text import say, spell_out
 from flows.options import DATA_HELP, DataDir, Json, use_folder
 from infra.errors import WrongInput, one_of
-from infra.runtime import check_workers, quieten
+from infra.runtime import check_workers, fast_products, quieten
 
 Spec = Annotated[str, Parameter(help="a preset's name, or a YAML file")]
 Overrides = Annotated[
@@ -328,6 +328,7 @@ def rank(
         return rank_dynamics(
             (place, *more), set_, udr_options, data=data, plot=plot, top=top, json=json
         )
+    fast_products()
     from flows.commands.rank import rank as rank_place
     from flows.ranking import RankRequest
 

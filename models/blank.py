@@ -2,9 +2,12 @@
 
 Where a convolution reads nothing but blank pixels, its output is that of the blank picture. So each
 layer is computed in a window around what has changed in the layer before, and the rest is copied
-from the blank picture. Pictures whose windows are the same in the third layer are encoded together:
-such batches are large, and their windows are hardly larger than each picture's own. Only the last
-bits differ from `models.representation.encode`.
+from the blank picture. Only the last bits differ from `models.representation.encode`.
+
+Pictures whose windows are the same in the third layer are encoded together. Among them, those with
+the same window in the second layer pass the first two layers in small batches, as these layers are
+large: windows are then hardly larger than each picture's own, and a batch stays in the cache. Many
+of these batches pass the later layers at once.
 """
 
 from __future__ import annotations
@@ -29,10 +32,14 @@ Places: TypeAlias = NDArray[np.intp]  # numbers of pictures
 Show: TypeAlias = Callable[[Places], Floats]  # the pictures of these numbers, none negative
 Boxes: TypeAlias = NDArray[np.int32]  # (boxes, 4): first row, row after the last, columns likewise
 
-BATCH = 128
+BATCH = 64  # pictures in the early layers
+MANY = 1024  # pictures in the later layers: a multiple of the batch
+UNIT = 16  # pictures: batches are filled up to multiples, as oneDNN prepares each size anew
 WHOLE_BATCH = 256  # pictures that are encoded without windows: a multiple of the batch of `encode`
 FEWEST = 256  # pictures; with fewer, preparing a window takes longer than it saves
 GROUPING_LAYER = 3  # pictures are encoded together if their windows in this layer are the same
+EARLY = 2  # layers
+FEW = BATCH // 2  # pictures that get no window of their own in the early layers
 
 
 @torch.inference_mode()
@@ -47,15 +54,12 @@ def encode_all(network: Network, show: Show, count: int) -> Floats:
     boxes = _boxes_of(show, places)
     codes = np.empty((count, vae.latents), np.float32)
     layers, without_window = convolutions(vae), []
-    for group in grouped(boxes, layers):
-        first, last = boxes[group].min(0), boxes[group].max(0)
-        box = np.where([True, False, True, False], first, last)[None]
-        if len(group) < FEWEST or not is_small(box).all():
+    for group in grouped(boxes, layers[:GROUPING_LAYER]):
+        if len(group) < FEWEST or not is_small(_around(boxes[group])).all():
             without_window.append(group)
             continue
-        window = Window(vae, layers, box)
-        for batch in _batches(group, BATCH):
-            codes[batch] = window.means(show(batch))
+        for places, means in _encoded(vae, layers, boxes[group], group, show):
+            codes[places] = means
     if without_window:
         others = np.sort(np.concatenate(without_window))
         codes[others] = encode_whole(vae, show, others)
@@ -125,41 +129,114 @@ def convolutions(vae: VAE) -> list[Convolution]:
     return layers
 
 
-def grouped(boxes: Boxes, layers: list[Convolution]) -> Iterator[Places]:
-    """Pictures whose windows in the grouping layer are the same, in the order of their windows."""
-    for layer in layers[:GROUPING_LAYER]:
-        boxes = outputs_of(boxes, layer.layer, layer.result.shape[2])
+def grouped(boxes: Boxes, layers: list[Convolution]) -> list[Places]:
+    """Pictures whose windows are the same after these layers, in the order of their windows."""
+    boxes = _through(layers, boxes)
     keys = boxes @ (SIDE + 1) ** np.arange(4, dtype=np.int32)
     order = np.argsort(keys, kind="stable")
-    yield from np.split(order, np.flatnonzero(np.diff(keys[order])) + 1)
+    return np.split(order, np.flatnonzero(np.diff(keys[order])) + 1)
+
+
+def _encoded(
+    vae: VAE, layers: list[Convolution], boxes: Boxes, places: Places, show: Show
+) -> Iterator[tuple[Places, Floats]]:
+    """Codes of pictures which pass the later layers in one window, and which they are of."""
+    later = Window(layers[EARLY:], _through(layers[:EARLY], _around(boxes)), MANY)
+    last = Last(vae, layers[-1].result, later.outputs)
+    collected: list[Places] = []
+    for part in _parts(boxes, layers[:EARLY]):
+        early = Window(layers[:EARLY], _around(boxes[part]), BATCH)
+        for batch in _batches(places[part], BATCH):
+            count = sum(map(len, collected))
+            if count + len(batch) > MANY:
+                yield np.concatenate(collected), last.means(later.results(count))
+                collected, count = [], 0
+            pixels = torch.from_numpy(show(batch))[(..., *_slices(early.box))]
+            early.put(0, pixels, early.box)
+            later.put(count, early.results(len(batch)), early.outputs)
+            collected.append(batch)
+    yield np.concatenate(collected), last.means(later.results(sum(map(len, collected))))
+
+
+def _parts(boxes: Boxes, layers: list[Convolution]) -> list[Places]:
+    """Groups as above, of which the small ones are put together."""
+    groups = grouped(boxes, layers)
+    small = [group for group in groups if len(group) < FEW]
+    large = [group for group in groups if len(group) >= FEW]
+    return [*large, np.concatenate(small)] if small else large
+
+
+def _through(layers: list[Convolution], boxes: Boxes) -> Boxes:
+    """What of the last layer's outputs changes if these boxes of the first one's inputs do."""
+    for layer in layers:
+        boxes = outputs_of(boxes, layer.layer, layer.result.shape[2])
+    return boxes
+
+
+def _around(boxes: Boxes) -> Boxes:
+    """The one box around all of these."""
+    return np.where([True, False, True, False], boxes.min(0), boxes.max(0))[None]
 
 
 class Window:
-    """An encoder for pictures that are blank outside one box."""
+    """Some of the convolutions, for up to `most` pictures that differ from the blank one in a box
+    only."""
 
-    def __init__(self, vae: VAE, layers: list[Convolution], box: Boxes) -> None:
-        self.vae, self.pixels = vae, _slices(box)
+    def __init__(self, layers: list[Convolution], box: Boxes, most: int) -> None:
+        """The box is in what the first of these layers reads."""
+        self.box, self.most = box, most
         self.steps: list[tuple[Layers, Tensor, tuple[slice, slice]]] = []
         for layer in layers:
-            outputs = outputs_of(box, layer.layer, layer.result.shape[2])
+            outputs = _through([layer], box)
             kernel, stride = layer.layer.kernel_size[0], layer.layer.stride[0]
             inputs = outputs * stride  # counted from the first row and column of the padding
             inputs[:, 1::2] += kernel - stride
             corner = inputs[:, [0, 0, 2, 2]] - int(layer.layer.padding[0])
-            surroundings = layer.blank[(..., *_slices(inputs))]
-            self.steps.append((layer.unpadded, _repeated(surroundings), _slices(box - corner)))
+            surroundings = _repeated(layer.blank[(..., *_slices(inputs))], most)
+            if not self.steps:
+                self.corner, self.blank = corner, surroundings[:1].clone()
+            self.steps.append((layer.unpadded, surroundings, _slices(box - corner)))
             box = outputs
-        rest = with_fast(Layers(*list(vae.encoder.features)[2 * len(layers) :]), vae.fast)
-        self.steps.append((rest, _repeated(layers[-1].result), _slices(box)))
+        self.outputs = box
 
-    def means(self, images: Floats) -> Floats:
-        """Posterior means of up to BATCH pictures."""
-        values = torch.from_numpy(images)[(..., *self.pixels)]
-        for layers, surroundings, window in self.steps:
-            whole = surroundings[: len(images)]
-            whole[(..., *window)] = values
-            values = layers(whole)
-        means: Floats = self.vae.encoder.mean(values).cpu().numpy()
+    def put(self, first: int, values: Tensor, box: Boxes) -> None:
+        """Pictures from the number `first` on differ in these values, which fill a box within the
+        window's."""
+        inputs = self.steps[0][1][first : first + len(values)]
+        inputs.copy_(self.blank)
+        inputs[(..., *_slices(box - self.corner))] = values
+
+    def results(self, count: int) -> Tensor:
+        """What differs after the last layer, for the first `count` pictures."""
+        filled = min(-(-count // UNIT) * UNIT, self.most)
+        values = None
+        for layers, inputs, window in self.steps:
+            if values is not None:
+                inputs[:filled][(..., *window)] = values
+            values = layers(inputs[:filled])
+        assert values is not None
+        return values[:count]
+
+
+class Last:
+    """The layers after the convolutions, of which only a box of the last one's results changes."""
+
+    def __init__(self, vae: VAE, blank: Tensor, box: Boxes) -> None:
+        _, linear, relu = list(vae.encoder.features)[-3:]
+        rows, columns = _slices(box)
+        weight = linear.weight.view(len(linear.weight), *blank.shape[1:])
+        outside = blank.clone()
+        outside[..., rows, columns] = 0
+        changing = weight[..., rows, columns].permute(0, 2, 3, 1).flatten(1)
+        part = nn.Linear(changing.shape[1], len(changing))
+        part.weight.copy_(changing)
+        part.bias.copy_(linear.bias + linear.weight @ outside.flatten())
+        self.hidden, self.mean = with_fast(Layers(part, relu), vae.fast), vae.encoder.mean
+
+    def means(self, values: Tensor) -> Floats:
+        """Posterior means from what the last convolution gives within the box."""
+        hidden = self.hidden(values.permute(0, 2, 3, 1).flatten(1))
+        means: Floats = self.mean(hidden).cpu().numpy()
         return means
 
 
@@ -168,7 +245,7 @@ def _slices(box: Boxes) -> tuple[slice, slice]:
     return slice(top, bottom), slice(left, right)
 
 
-def _repeated(values: Tensor) -> Tensor:
+def _repeated(values: Tensor, count: int) -> Tensor:
     """A batch of the same values, with its own memory and channels last."""
-    batch = values.expand(BATCH, -1, -1, -1)
+    batch = values.expand(count, -1, -1, -1)
     return torch.empty_like(batch, memory_format=torch.channels_last).copy_(batch)

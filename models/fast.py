@@ -49,6 +49,11 @@ class Layers(nn.Sequential):
         autocast = torch.is_autocast_enabled("cpu")
         dtype = torch.get_autocast_dtype("cpu") if autocast else values.dtype
         stages = list(stages_of(self))
+        if not torch.is_grad_enabled():  # nothing is saved, and no result held longer than needed
+            values = values.to(dtype)
+            for stage in stages:
+                values = stage.forward(values, *(own.to(dtype) for own in stage.parameters))
+            return values
         result: Tensor = _Chain.apply(stages, dtype, values, *_parameters(stages))
         return result
 
@@ -98,6 +103,10 @@ class _Stage:
     layer: Any
     activation: Activation = NO_ACTIVATION
 
+    @property
+    def parameters(self) -> tuple[Tensor, ...]:
+        return self.layer.weight, self.layer.bias
+
     def forward(self, values: Tensor, *parameters: Tensor) -> Tensor:
         raise NotImplementedError
 
@@ -122,6 +131,10 @@ class _Stage:
 
 
 class _Reshape(_Stage):
+    @property
+    def parameters(self) -> tuple[Tensor, ...]:
+        return ()
+
     def forward(self, values: Tensor, *parameters: Tensor) -> Tensor:
         reshaped: Tensor = self.layer(values)
         return reshaped
@@ -300,7 +313,7 @@ def _slopes(
 
 
 def _parameters(stages: list[_Stage]) -> list[Tensor]:
-    return [parameter for stage in stages for parameter in stage.layer.parameters()]
+    return [parameter for stage in stages for parameter in stage.parameters]
 
 
 def _forward(ctx: Any, stages: list[_Stage], tensors: list[Tensor]) -> Tensor:
@@ -320,7 +333,7 @@ def _saved(ctx: Any) -> tuple[list[list[Tensor]], list[Tensor]]:
 
 def _by_stage(stages: list[_Stage], parameters: Sequence[Tensor]) -> list[list[Tensor]]:
     remaining = iter(parameters)
-    return [[next(remaining) for _ in stage.layer.parameters()] for stage in stages]
+    return [[next(remaining) for _ in stage.parameters] for stage in stages]
 
 
 # oneDNN's calls -----------------------------------------------------------------------------------

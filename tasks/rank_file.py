@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from infra.runtime import cores
 from metrics import INFORMATIVE_KL, SIMILARITIES
 from metrics.udr import Pairs, aggregate, pairwise
 from tasks.own import OwnModels, naming_file, read_models
@@ -33,9 +34,11 @@ class FileRanking:
 
 def rank_file(file: Path, similarity: str, p: int | None, plot: Path | None) -> FileRanking:
     """Compare all models with each other, or each with `p` of them."""
+    from threadpoolctl import threadpool_limits
+
     own = read_models(file)
-    with naming_file(file):
-        pairs = pairwise(own.codes, own.kl, similarity)
+    with naming_file(file), threadpool_limits(1, "blas"):
+        pairs = pairwise(own.codes, own.kl, similarity, threads=cores())
     collapsed = pairs.informative == 0
     symmetric = SIMILARITIES[similarity].symmetric
     udr, comparisons = aggregate(

@@ -3,21 +3,20 @@ scikit-learn and plain numpy, pair by pair.
 
 - Codes: 10,000 points and 10 latents per model, all made up. Half of the models are noisy copies of
   shared factors in another order, half are rotated; one latent in ten is dead.
-- Ours: the wall time of one single-threaded process per core, from codes on the disk to udr and
-  udr_eq2 of every pair. Blocks of models are compared two at a time; within a turn a process keeps
-  the two blocks that it prepared last. Generating the codes is not counted.
+- Ours: what `tolstoy rank FILE` calls, with a thread per core, from codes on the disk to udr and
+  udr_eq2 of every pair. Generating the codes is not counted.
 - Baseline: one fit per pair of standardised latents, with scikit-learn's defaults as in the code
   released with Duan et al. 2020, or scipy's spearmanr of all latents of a pair at once, or for
   ModelCentrality numpy's variance of each group, as in the code released with Lin et al. 2020. It
-  is measured on samples of the same pairs, in the same processes, on all cores at once, before and
-  after each of our turns. Only the fits are counted, in wall time as ours; the time of all pairs is
+  is measured on samples of the same pairs, in one process per core at once, before and after each
+  of our turns. Only the fits are counted, in wall time as ours; the time of all pairs is
   estimated from the two samples beside a turn.
 - The ratio is the median of the turns' ratios. The core-seconds of both are in the note: on a
   machine that others use they vary less than the wall time.
 - The scores of the samples must agree.
 - numpy's matrix products are most of our time. The note says which code they were told to use
   (OPENBLAS_CORETYPE): a setting of your own has precedence over the worker's.
-- Memory is the sum of the processes' largest resident sizes.
+- Memory is our process's largest resident size; it includes the codes, which are mapped.
 
 `size` is the number of models.
 """
@@ -32,7 +31,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -44,14 +42,15 @@ from numpy.typing import NDArray
 from flows.benchmarks import Row
 from flows.benchmarks.turns import in_a_worker, print_rows
 from infra.runtime import BLAS_KERNELS, cores
-from metrics.udr import Prepared, compare, compare_both, pairwise, prepare
+from metrics import INFORMATIVE_KL
+from metrics.udr import pairwise
 from metrics.udr.centrality import GROUP
 from tasks.streams import stream
 
 MODELS, ALL_TO_ALL, POINTS, LATENTS = 1_800, 60, 10_000, 10
-BLOCK = 300  # models
 TURNS, MORE_TURNS = 3, 15  # more of what takes a fraction of a second
 DEAD = 0.1
+CODES, KL = "codes.npy", "kl.npy"  # (models, points, latents) and (models, latents)
 Matrix = NDArray[Any]
 
 
@@ -136,42 +135,35 @@ def made_up(model: int) -> tuple[Matrix, Matrix]:
     return (codes * np.where(alive, 1.0, 0.01)).astype(np.float32), np.where(alive, 2.0, 0.001)
 
 
-def make_block(folder: Path, number: int, models: range) -> None:
-    both = [made_up(model) for model in models]
-    np.save(folder / f"codes-{number}.npy", np.stack([codes for codes, _ in both]))
-    np.save(folder / f"informative-{number}.npy", np.stack([kl for _, kl in both]) > 0.01)
-
-
-@lru_cache(maxsize=2)
-def prepared(folder: Path, number: int, similarity: str, turn: int) -> tuple[Prepared, Matrix]:
-    """Once per process and turn."""
-    codes = np.load(folder / f"codes-{number}.npy")
-    return prepare(codes, similarity), np.load(folder / f"informative-{number}.npy")
-
-
-def compare_blocks(
-    folder: Path, i: int, j: int, similarity: str, turn: int
-) -> tuple[int, int, tuple[Matrix, ...], float]:
-    """The numbers of the blocks, their scores, and the core-seconds."""
-    began = time.process_time()
-    a, informative_a = prepared(folder, i, similarity, turn)
-    if i == j:
-        scores: tuple[Matrix, ...] = compare(a, a, informative_a, informative_a)
-    else:
-        b, informative_b = prepared(folder, j, similarity, turn)
-        scores = compare_both(a, b, informative_a, informative_b)
-    return i, j, scores, time.process_time() - began
+def make(folder: Path, models: int, share: slice) -> None:
+    """Write codes and KL of a share of the models."""
+    codes, kl = (np.load(folder / name, mmap_mode="r+") for name in (CODES, KL))
+    for model in range(models)[share]:
+        codes[model], kl[model] = made_up(model)
 
 
 def warm(similarity: str) -> None:
     pairwise(stream("bench udr warm").normal(size=(3, 50, 4)), similarity=similarity)
 
 
-def peak(_: int) -> tuple[int, int]:
-    """This process's number and its largest resident size, in bytes."""
-    time.sleep(0.2)  # while this process sleeps, the next call goes to another process
+@dataclass(frozen=True)
+class Compared:
+    """All pairs by ours: seconds, core-seconds, udr, and the largest resident size in bytes."""
+
+    seconds: float
+    core_seconds: float
+    udr: Matrix
+    memory: int
+
+
+def compare_all(folder: Path, similarity: str) -> Compared:
+    began, core_began = time.perf_counter(), time.process_time()
+    codes, kl = (np.load(folder / name, mmap_mode="r") for name in (CODES, KL))
+    pairs = pairwise(codes, kl, similarity, threads=cores())
+    seconds, core_seconds = time.perf_counter() - began, time.process_time() - core_began
     largest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return os.getpid(), largest * (1 if sys.platform == "darwin" else 1024)
+    memory = largest * (1 if sys.platform == "darwin" else 1024)
+    return Compared(seconds, core_seconds, pairs.udr, memory)
 
 
 @dataclass(frozen=True)
@@ -183,22 +175,19 @@ class Sample:
     scores: list[tuple[int, int, float]]
 
 
-def fit_pairs(
-    folder: Path, similarity: str, models_per_block: int, pairs: list[tuple[int, int]]
-) -> Sample:
+def fit_pairs(folder: Path, similarity: str, pairs: list[tuple[int, int]]) -> Sample:
     from metrics.udr.pair_score import pair_score
 
     fit = BASELINES[similarity][0]
+    codes, kl = (np.load(folder / name, mmap_mode="r") for name in (CODES, KL))
     scores, seconds, core_seconds = [], 0.0, 0.0
     for i, j in pairs:
         sides, flags = [], []
         for model in (i, j):
-            block, place = divmod(model, models_per_block)
-            codes = np.load(folder / f"codes-{block}.npy", mmap_mode="r")[place]
-            flags.append(np.load(folder / f"informative-{block}.npy")[place])
-            codes = codes.astype(np.float64)
-            scales = 1 if similarity == "cka" else codes.std(axis=0)
-            sides.append((codes - codes.mean(axis=0)) / scales * flags[-1])
+            flags.append(kl[model] > INFORMATIVE_KL)
+            of_model = codes[model].astype(np.float64)
+            scales = 1 if similarity == "cka" else of_model.std(axis=0)
+            sides.append((of_model - of_model.mean(axis=0)) / scales * flags[-1])
         began, core_began = time.perf_counter(), time.process_time()
         matrix = fit(*sides)
         seconds += time.perf_counter() - began
@@ -216,7 +205,7 @@ def fit_pairs(
 
 @dataclass(frozen=True)
 class Comparison:
-    """Some models on the disk, which the processes of a pool compare in either way."""
+    """Some models on the disk, and the processes that write them and fit the baseline."""
 
     pool: ProcessPoolExecutor
     processes: int
@@ -224,16 +213,16 @@ class Comparison:
     similarity: str
     models: int
 
-    @property
-    def blocks(self) -> list[range]:
-        """Enough that all cores end at about the same time."""
-        most = max(-(-self.models // BLOCK), int(np.ceil(np.sqrt(2 * self.processes))))
-        step = -(-self.models // min(self.models, most))
-        return [range(at, min(at + step, self.models)) for at in range(0, self.models, step)]
-
     def make(self) -> None:
-        blocks = self.blocks
-        list(self.pool.map(make_block, [self.folder] * len(blocks), range(len(blocks)), blocks))
+        for name, shape, kind in (
+            (CODES, (self.models, POINTS, LATENTS), np.float32),
+            (KL, (self.models, LATENTS), np.float64),
+        ):
+            np.lib.format.open_memmap(self.folder / name, "w+", kind, shape)
+        shares = [slice(share, None, self.processes) for share in range(self.processes)]
+        calls = [self.pool.submit(make, self.folder, self.models, share) for share in shares]
+        for call in calls:
+            call.result()
 
     def sample(self, draws: np.random.Generator) -> Sample:
         """Of the baseline, which every process fits at the same time."""
@@ -241,11 +230,7 @@ class Comparison:
         pairs = [tuple(draws.choice(self.models, size=2, replace=False)) for _ in range(count)]
         calls = [
             self.pool.submit(
-                fit_pairs,
-                self.folder,
-                self.similarity,
-                len(self.blocks[0]),
-                pairs[share :: self.processes],
+                fit_pairs, self.folder, self.similarity, pairs[share :: self.processes]
             )
             for share in range(self.processes)
         ]
@@ -255,24 +240,6 @@ class Comparison:
             statistics.mean(share.core_seconds for share in shares),
             [score for share in shares for score in share.scores],
         )
-
-    def ours(self, turn: int) -> tuple[float, float, Matrix]:
-        """Seconds and core-seconds of all pairs, and their udr."""
-        udr, udr_eq2 = np.full((2, self.models, self.models), np.nan)
-        blocks, core_seconds, began = self.blocks, 0.0, time.perf_counter()
-        tasks = [(i, j) for i in range(len(blocks)) for j in range(i, len(blocks))]
-        calls = [
-            self.pool.submit(compare_blocks, self.folder, i, j, self.similarity, turn)
-            for i, j in tasks
-        ]
-        for call in calls:
-            i, j, scores, worked = call.result()
-            core_seconds += worked
-            a, b = (slice(blocks[k].start, blocks[k].stop) for k in (i, j))
-            udr[a, b], udr_eq2[a, b] = scores[:2]
-            if i != j:
-                udr[b, a], udr_eq2[b, a] = scores[2:]
-        return time.perf_counter() - began, core_seconds, udr
 
     def check(self, udr: Matrix, sample: Sample) -> None:
         for i, j, expected in sample.scores:
@@ -289,28 +256,29 @@ def compared(title: str, similarity: str, models: int, turns: int = TURNS) -> Ro
     context = get_context("spawn")
     with (
         TemporaryDirectory() as name,
-        ProcessPoolExecutor(count, context, initializer=warm, initargs=(similarity,)) as pool,
+        ProcessPoolExecutor(count, context) as pool,
+        ProcessPoolExecutor(1, context, initializer=warm, initargs=(similarity,)) as own,
     ):
         comparison = Comparison(pool, count, Path(name), similarity, models)
         comparison.make()
+        comparison.sample(draws)  # imports
         after = comparison.sample(draws)
-        for turn in range(turns):
+        for _ in range(turns):
             before = after
-            seconds, core_seconds, udr = comparison.ours(turn)
+            ours = own.submit(compare_all, comparison.folder, similarity).result()
             after = comparison.sample(draws)
-            mine.append(seconds)
+            mine.append(ours.seconds)
             base.append((before.seconds + after.seconds) / 2 * pairs / count)
-            work.append(core_seconds / pairs)
+            work.append(ours.core_seconds / pairs)
             base_work.append((before.core_seconds + after.core_seconds) / 2)
-            comparison.check(udr, before)
-            comparison.check(udr, after)
-        sizes = dict(pool.map(peak, range(4 * count)))
-    used = sum(sizes.values()) + peak(0)[1]
+            comparison.check(ours.udr, before)
+            comparison.check(ours.udr, after)
     times = statistics.median(b / m for m, b in zip(work, base_work, strict=True))
     note = (
-        f"{pairs:,} ordered pairs on {count} cores, memory {used / 2**30:.1f} GiB; a pair takes "
-        f"{1e6 * statistics.median(work):.1f} core-µs, of {(turns + 1) * len(after.scores)} by the "
-        f"baseline {1e3 * statistics.median(base_work):.1f} core-ms: {times:.0f} times"
+        f"{pairs:,} ordered pairs on {count} cores, memory {ours.memory / 2**30:.1f} GiB; "
+        f"a pair takes {1e6 * statistics.median(work):.1f} core-µs, of "
+        f"{(turns + 1) * len(after.scores)} by the baseline "
+        f"{1e3 * statistics.median(base_work):.1f} core-ms: {times:.0f} times"
     )
     if chosen := os.environ.get(BLAS_KERNELS):
         note += f"; {BLAS_KERNELS}={chosen}"

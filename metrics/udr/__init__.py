@@ -22,7 +22,9 @@ Conventions:
 """
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,7 +46,8 @@ __all__ = [
     "similarity_matrix",
 ]
 
-BLOCK_BYTES = 64 * 2**20  # of prepared codes; two blocks are held at once
+BLOCK_BYTES = 64 * 2**20  # of prepared codes
+HELD = 16  # blocks at most, so that few are prepared again
 PRODUCT_BYTES = 64 * 2**20  # of a product, which is held twice for both directions
 
 
@@ -62,11 +65,15 @@ def pairwise(
     kl: ArrayLike | None = None,
     similarity: str = "lasso",
     threshold: float = INFORMATIVE_KL,
+    threads: int = 1,
 ) -> Pairs:
     """Compare every model with every other; codes (models, points, latents), kl (models, latents).
 
     A latent is informative where kl > threshold, and where it is not constant if kl is None. A pair
     in which either model has no informative latent scores 0.
+
+    The number of threads changes scores by rounding only. With several, numpy's own products should
+    have one thread each.
     """
     kind(similarity)
     codes = numbers("codes", codes, ("model", "row", "latent"))
@@ -79,16 +86,32 @@ def pairwise(
             raise BadArray("kl", f"shape {kl.shape}", f"{(models, latents)}")
         informative = kl > threshold
     udr, udr_eq2 = np.full((2, models, models), np.nan)
-    step = max(1, BLOCK_BYTES // (4 * points * latents))
+    step = max(1, min(BLOCK_BYTES // (4 * points * latents), -(-models // threads)))
     blocks = [slice(start, min(start + step, models)) for start in range(0, models, step)]
-    for number, i in enumerate(blocks):
-        a = prepare(codes[i], similarity)
-        udr[i, i], udr_eq2[i, i] = compare(a, a, informative[i], informative[i])
-        for j in blocks[number + 1 :]:
-            b = prepare(codes[j], similarity)
-            udr[i, j], udr_eq2[i, j], udr[j, i], udr_eq2[j, i] = compare_both(
-                a, b, informative[i], informative[j]
-            )
+
+    @lru_cache(maxsize=max(HELD, threads + 1))
+    def prepared(number: int) -> Prepared:
+        return prepare(codes[blocks[number]], similarity)
+
+    def fill(pair: tuple[int, int]) -> None:
+        i, j = (blocks[number] for number in pair)
+        a, b = (prepared(number) for number in pair)
+        if i == j:
+            flags = informative[i]
+            udr[i, i], udr_eq2[i, i] = compare(a, a, flags, flags)
+        else:
+            scores = compare_both(a, b, informative[i], informative[j])
+            udr[i, j], udr_eq2[i, j], udr[j, i], udr_eq2[j, i] = scores
+
+    every = range(len(blocks))
+    tasks = [(i, j) for i in every for j in (*every[i + 1 :], i)]  # short ones come last
+    if threads == 1:
+        for task in tasks:
+            fill(task)
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(prepared, every[:HELD]))
+            list(pool.map(fill, tasks))
     np.fill_diagonal(udr, np.nan)
     np.fill_diagonal(udr_eq2, np.nan)
     return Pairs(udr, udr_eq2, informative.sum(axis=1))

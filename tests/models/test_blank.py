@@ -95,21 +95,26 @@ spans = st.tuples(st.integers(0, SIDE - 1), st.integers(1, SIDE)).map(
     st.lists(st.tuples(spans, spans), min_size=1, max_size=8),
     st.sampled_from(["paper", "library"]),
     st.integers(1, 4),
+    st.integers(1, 3),
 )
-def test_any_sprites_have_the_plain_encoders_codes(found, architecture, shared):
-    """Whichever layer it is whose windows pictures share."""
+def test_any_sprites_have_the_plain_encoders_codes(found, architecture, shared, early):
+    """Whichever layer it is whose windows pictures share, and however many are early."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blank, "FEWEST", 1)
         patch.setattr(blank, "GROUPING_LAYER", shared)
+        patch.setattr(blank, "EARLY", early)
+        patch.setattr(blank, "FEW", 2)
+        patch.setattr(blank, "MANY", blank.BATCH)
         patch.setattr(blank, "is_small", lambda boxes: np.ones(len(boxes), bool))
         images = sprites([(*rows, *columns) for rows, columns in found])
         assert_plain(network(1, architecture), images)
 
 
-@pytest.mark.parametrize("count", [127, 128, 129, 300])
+@pytest.mark.parametrize("count", [63, 64, 65, 127, 128, 129, 300])
 def test_batches_that_are_not_full(count, windows_always, monkeypatch):
     """What a batch leaves behind must not show in the next: these differ in size and place."""
     monkeypatch.setattr(blank, "encode_whole", refuse)
+    monkeypatch.setattr(blank, "MANY", 2 * blank.BATCH)
     near = [(20 + i % 3, 36 + i % 4, 20 + i % 2, 34 + i % 5) for i in range(count)]
     assert_plain(network(), sprites(near))
 
@@ -127,17 +132,17 @@ def many(count: int = 700) -> np.ndarray:
 
 def test_windows_are_for_many_small_sprites_alike_and_codes_come_back_in_their_order(monkeypatch):
     encoded = {"in windows": 0, "whole": 0}
-    means, encode_whole = blank.Window.means, blank.encode_whole
+    means, encode_whole = blank.Last.means, blank.encode_whole
 
-    def counted_means(self, images):
-        encoded["in windows"] += len(images)
-        return means(self, images)
+    def counted_means(self, values):
+        encoded["in windows"] += len(values)
+        return means(self, values)
 
     def counted_whole(vae, show, places):
         encoded["whole"] += len(places)
         return encode_whole(vae, show, places)
 
-    monkeypatch.setattr(blank.Window, "means", counted_means)
+    monkeypatch.setattr(blank.Last, "means", counted_means)
     monkeypatch.setattr(blank, "encode_whole", counted_whole)
     large = sprites([(8, 58, 3, 61)] * blank.FEWEST)
     images = np.concatenate([many(), large])
@@ -145,22 +150,23 @@ def test_windows_are_for_many_small_sprites_alike_and_codes_come_back_in_their_o
     assert encoded == {"in windows": 700 - ODD, "whole": ODD + len(large)}
 
 
+@pytest.mark.parametrize("depth", [2, 3])
 @pytest.mark.parametrize("architecture", ["paper", "library"])
-def test_a_window_is_hardly_larger_than_each_pictures_own(architecture):
+def test_a_window_is_hardly_larger_than_each_pictures_own(architecture, depth):
     layers = blank.convolutions(network(1, architecture))
     draws = np.random.default_rng(3)
     first = draws.integers(0, 45, size=(5000, 2))
     ends = first + draws.integers(5, 19, size=(5000, 2))
     around = np.stack([first[:, 0], ends[:, 0], first[:, 1], ends[:, 1]], axis=1)
-    groups = list(blank.grouped(around, layers))
+    groups = blank.grouped(around, layers[:depth])
     assert sorted(np.concatenate(groups).tolist()) == list(range(5000))
 
-    def third(some: np.ndarray) -> np.ndarray:
-        for layer, side in zip(layers, (32, 16, 8), strict=False):
+    def changed(some: np.ndarray) -> np.ndarray:
+        for layer, side in zip(layers[:depth], (32, 16, 8), strict=False):
             some = outputs_of(some, layer.layer, side)
         return some
 
-    windows = [np.unique(third(around[group]), axis=0) for group in groups]
+    windows = [np.unique(changed(around[group]), axis=0) for group in groups]
     assert all(len(of_group) == 1 for of_group in windows)
     assert len(np.unique(np.concatenate(windows), axis=0)) == len(groups)
 

@@ -1,3 +1,4 @@
+import threading
 import tracemalloc
 
 import numpy as np
@@ -141,6 +142,32 @@ def test_blocks_of_any_size_give_the_same(monkeypatch, similarity):
         np.testing.assert_allclose(parts.udr_eq2, whole.udr_eq2, atol=1e-6)
 
 
+@EVERY
+def test_threads_give_the_same(monkeypatch, similarity):
+    codes, kl = zoo(RNG(0))
+    alone = pairwise(codes, kl, similarity)
+    for threads, block_bytes, held in ((2, 10**9, 16), (3, 4 * 300 * 5, 2), (20, 10**9, 16)):
+        monkeypatch.setattr(udr, "BLOCK_BYTES", block_bytes)
+        monkeypatch.setattr(udr, "HELD", held)
+        together = pairwise(codes, kl, similarity, threads=threads)
+        np.testing.assert_allclose(together.udr, alone.udr, atol=1e-6)
+        np.testing.assert_allclose(together.udr_eq2, alone.udr_eq2, atol=1e-6)
+
+
+def test_several_threads_compare_at_once(monkeypatch):
+    """Each waits until the other has begun, too."""
+    codes, kl = zoo(RNG(0))
+    both = threading.Barrier(2, timeout=30)
+    compare_of_udr = udr.compare
+
+    def compare_together(*arguments):
+        both.wait()
+        return compare_of_udr(*arguments)
+
+    monkeypatch.setattr(udr, "compare", compare_together)
+    pairwise(codes, kl, threads=2)
+
+
 def test_a_pair_does_not_depend_on_those_beside_it():
     rng = RNG(5)
     codes = rng.normal(size=(40, 200, 5)) + 2 * rng.normal(size=(200, 1))  # slow to converge
@@ -243,6 +270,7 @@ def test_the_product_of_float32_is_as_good_as_of_float64(monkeypatch):
 def test_memory_is_bounded(monkeypatch):
     codes = RNG(0).normal(size=(60, 4_000, 5)).astype(np.float32)
     monkeypatch.setattr(udr, "BLOCK_BYTES", 4 * codes[0].nbytes)
+    monkeypatch.setattr(udr, "HELD", 2)
     monkeypatch.setattr(udr, "PRODUCT_BYTES", 20_000)
     pairwise(codes[:2])  # compiles
     tracemalloc.start()
