@@ -13,8 +13,9 @@ setup: $(READY) ## Create .venv and install what the two lock files name
 
 # Install what a lock file names: with uv, if it is there, and else with pip. pip works on one core, so two
 # of them share the lines. (With xargs: Ctrl-C ends what it started, and not what sh started with &.) torch
-# always comes with pip, whose configuration says which build is wanted: uv would fetch that for CUDA. At
-# last pip adds what torch's build asks for, which the lock does not name: that for CUDA asks for more.
+# always comes with pip, whose configuration says which build is wanted: uv would fetch that for CUDA.
+# With the project itself pip then installs what the lock does not name: what another build of torch or
+# another Python asks for.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 WITH_UV := uv pip install --quiet --no-deps --python $(BIN)/python --requirement -
 WITH_PIP := $(PIP) --no-deps --requirement /dev/stdin
@@ -33,8 +34,7 @@ $(RUNS): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Tolstoy needs Python 3.11 or newer; found " + sys.version.split()[0] + ". Set PYTHON=python3.x") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv .venv
 	$(call install,requirements.lock)
-	$(PIP) --constraint requirements.lock torch
-	$(PIP) --no-deps --no-build-isolation -e .
+	$(PIP) --constraint requirements.lock --no-build-isolation -e .
 	@$(COMPILE)
 	@touch $@
 

@@ -58,7 +58,7 @@ needs_no_uv = pytest.mark.skipif(
 
 LOCKED = sorted(lines_of(ROOT / "requirements.lock"))
 FROM_STDIN = "--no-deps --requirement /dev/stdin"
-LAST = ["--constraint requirements.lock torch", "--no-deps --no-build-isolation -e ."]
+LAST = ["--constraint requirements.lock --no-build-isolation -e ."]
 
 
 def options(calls: list[str]) -> list[str]:
