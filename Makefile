@@ -11,27 +11,36 @@ help: ## List the targets
 
 setup: $(READY) ## Create .venv and install what the two lock files name
 
-# Install what a lock file names: with uv, if it is there, and else with pip. torch always comes with pip,
-# whose configuration says which build is wanted: uv would fetch that for CUDA. What is installed is
-# compiled on all cores, which pip would do on one, and without tests.
+# Install what a lock file names: with uv, if it is there, and else with pip. pip works on one core, so two
+# of them share the lines. (With xargs: Ctrl-C ends what it started, and not what sh started with &.) torch
+# always comes with pip, whose configuration says which build is wanted: uv would fetch that for CUDA.
+# With the project itself pip then installs what the lock does not name: what another build of torch or
+# another Python asks for.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+WITH_UV := uv pip install --quiet --no-deps --python $(BIN)/python --requirement -
+WITH_PIP := $(PIP) --no-deps --requirement /dev/stdin
 define install
 	@echo "Installing the packages of $(1) into .venv, which takes about a minute ..."
-	@if command -v uv >/dev/null && $(PIP) --constraint requirements.lock torch \
-	  && grep -v '^torch==' $(1) | uv pip install --quiet --no-deps --python $(BIN)/python --requirement -; \
-	then :; else $(PIP) --requirement $(1); fi
-	@$(BIN)/python -m compileall -qq -j 0 -x '/tests?/' .venv/lib || true
+	@command -v uv >/dev/null && grep -v '^torch==' $(1) | $(WITH_UV) \
+	  || printf '0\n1\n' | xargs -P 2 -I PART sh -c "awk '(NR % 2) == PART' $(1) | $(WITH_PIP)"
 endef
+
+# What is installed is compiled on all cores, which pip would do on one, and without what no study imports:
+# Python compiles that when something does.
+NOT_COMPILED := /tests?/|/ray/(data|llm|rllib|serve|train|tune)/|/torch/(testing/_internal|_inductor/(codegen|fx_passes|kernel))/|/(apprise|networkx)/|/pygments/lexers/
+COMPILE = echo "Compiling them ..."; $(BIN)/python -m compileall -qq -j 0 -x '$(NOT_COMPILED)' .venv/lib || true
 
 $(RUNS): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Tolstoy needs Python 3.11 or newer; found " + sys.version.split()[0] + ". Set PYTHON=python3.x") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv .venv
 	$(call install,requirements.lock)
-	$(PIP) --no-deps --no-build-isolation -e .
+	$(PIP) --constraint requirements.lock --no-build-isolation -e .
+	@$(COMPILE)
 	@touch $@
 
 $(READY): $(RUNS) requirements-dev.lock
 	$(call install,requirements-dev.lock)
+	@$(COMPILE)
 	@touch $@
 
 demo: $(RUNS) ## Run the small study from training to report

@@ -16,6 +16,7 @@ from typing import Any
 from flows import worker
 from flows.progress import Progress
 from flows.storage_wait import StorageWait
+from flows.time_left import Pace
 from infra.drivers.lock import DriverLock
 from infra.errors import WrongInput
 from infra.files import no_room
@@ -81,6 +82,7 @@ class StudyRun:
             },
             cells=len(states),
             steps=sum(m.steps * m.step_cost for state in states for m in state.unfinished),
+            models=sum(len(state.cell.models) for state in states),
         )
         self._count_steps()
 
@@ -143,6 +145,10 @@ class StudyRun:
 
     def open(self, workers: Workers) -> None:
         """Before any stage: make a queue per cell for trained models that wait to be scored."""
+        self.progress.pace = Pace(
+            lambda: workers.count,
+            lambda stage: workers.mean_seconds(getattr(self.worker, stage)),
+        )
         self._stopped = self.storage.stopped = lambda: workers.stopping
         resources = self._resources(self.study.metrics)
         for cell in self.cells:

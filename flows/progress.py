@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
 from flows.commands.text import duration
+from flows.time_left import Counts, Pace, Since, minutes_left
 from infra.errors import escaped
 from tasks.study.model import CAN_RETRY
 
@@ -19,13 +20,8 @@ if TYPE_CHECKING:
     from rich.progress_bar import ProgressBar
 
 LOG_SECONDS = 15.0
+ROUNDED_TO = 10.0  # seconds, of less than a minute that is left
 STAGES = ("train", "score", "compare", "dynamics")
-NAMES = {
-    "train": "training",
-    "score": "scoring",
-    "compare": "comparing",
-    "dynamics": "comparing dynamics",
-}
 
 
 class Progress:
@@ -41,12 +37,16 @@ class Progress:
         cells: int,
         steps: int = 0,
         clock: Callable[[], float] = time.monotonic,
+        models: int = 0,
     ) -> None:
         self.todo = dict.fromkeys(STAGES, 0) | todo
         self.cells, self.cells_done = cells, 0
+        self.models = models  # of the report
         self.steps, self.steps_done = steps, 0
         self._steps_at_start = 0
+        self._first_steps: tuple[float, int, int] | None = None  # when, steps and scores by then
         self._clock = clock
+        self.pace = Pace()
         self.done: Counter[str] = Counter()
         self.bad: Counter[str] = Counter()
         self.troubles: list[str] = []
@@ -69,12 +69,14 @@ class Progress:
         """Steps that are done, of all; before training starts, those of earlier runs."""
         with self._lock:
             self.steps_done = done
+            self._note_first_steps()
 
     def add(self, stage: str, outcome: str = "", steps: int = 0) -> None:
         """One thing more is done, and these steps that were not counted so far."""
         with self._lock:
             self.done[stage] += 1
             self.steps_done += steps
+            self._note_first_steps()
             self._ended[stage] = self._clock()
             if outcome in CAN_RETRY:
                 self.bad[outcome] += 1
@@ -115,15 +117,26 @@ class Progress:
         end = self._ended.get(stage, began) if ended else self._clock()
         return 60 * max(0.0, done) / max(end - began, 1e-3)
 
-    def minutes_left(self, stage: str) -> float | None:
-        """Models are scored as they are trained: scoring takes at least as long as training."""
-        if self.done[stage] >= self.todo[stage]:
-            return 0.0 if self.done[stage] else None
-        pace = self.per_minute(stage)
-        left = (1 - self.fraction(stage)) * self.todo[stage] / pace if pace else None
-        if stage == "score" and (training := self.minutes_left("train")):
-            return None if left is None else max(left, training)
-        return left
+    def minutes_left(self) -> float | None:
+        """Of the whole run, its report included; None until the run says how fast it is."""
+        with self._lock:
+            left = {stage: max(0, self.todo[stage] - self.done[stage]) for stage in STAGES}
+            counts = Counts(left, self.todo["train"], self.steps, self.steps_done, self.models)
+            return minutes_left(counts, self._since_first_steps(), self.pace)
+
+    def _since_first_steps(self) -> Since | None:
+        """What happened after the first report of steps: before it, the workers start."""
+        if self._first_steps is None:
+            return None
+        began, steps, scores = self._first_steps
+        seconds = self._clock() - began
+        return Since(seconds, self.steps_done - steps, self.done["score"] - scores)
+
+    def _note_first_steps(self) -> None:
+        if self._first_steps or "train" not in self._began:
+            return
+        if self.steps_done > self._steps_at_start:
+            self._first_steps = self._clock(), self.steps_done, self.done["score"]
 
     def line(self) -> str:
         """The whole state in one line, for logs."""
@@ -132,14 +145,18 @@ class Progress:
             parts.append(f"cells {self.cells_done}/{self.cells}")
         if pace := self.per_minute("train"):
             parts.append(pace_text(pace, "models "))
-        known: set[float] = set()
-        for stage in STAGES:
-            if (left := self.minutes_left(stage)) and left not in known:
-                known.add(left)
-                parts.append(f"{duration(left)} of {NAMES[stage]} left")
+        parts += [left] if (left := self.time_left()) else []
         parts += [f"{count} {outcome}" for outcome, count in self.bad.items()]
         parts += [self.note] if self.note else []
         return ", ".join(parts)
+
+    def time_left(self) -> str:
+        """For people; nothing while nothing is known of it."""
+        if (minutes := self.minutes_left()) is None:
+            return ""
+        if minutes < 1:
+            minutes = math.ceil(60 * minutes / ROUNDED_TO) * ROUNDED_TO / 60
+        return f"about {duration(minutes)} left"
 
     def count(self, stage: str) -> str:
         """How many are done; of models under way, how many steps."""
@@ -222,26 +239,24 @@ def _table(progress: Progress) -> object:
     from rich.box import SIMPLE
     from rich.table import Table
 
-    table = Table(box=SIMPLE, caption=progress.note)
-    for heading in ("stage", "", "done", "pace", "left"):
+    caption = ", ".join(text for text in (progress.time_left(), progress.note) if text)
+    table = Table(box=SIMPLE, caption=caption)
+    for heading in ("stage", "", "done", "pace"):
         table.add_column(heading, justify="left" if heading in ("stage", "") else "right")
     for stage in STAGES:
         if not progress.todo[stage]:
             continue
-        left = progress.minutes_left(stage)
         table.add_row(
             stage,
             progress_bar(progress.fraction(stage), 1.0),
             progress.count(stage),
             pace_text(pace) if (pace := progress.per_minute(stage)) else "",
-            duration(left) if left is not None else "",
         )
     if progress.cells:
         table.add_row(
             "cells",
             progress_bar(progress.cells_done, progress.cells),
             f"{progress.cells_done}/{progress.cells}",
-            "",
             ", ".join(f"{count} {outcome}" for outcome, count in progress.bad.items()),
         )
     return table

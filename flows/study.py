@@ -31,7 +31,7 @@ from infra.drivers.lock import DriverLock
 from infra.errors import RUN_AGAIN, WrongInput
 from infra.timeline import span
 from infra.workers import Stopped, Workers, stopped_by_signals
-from tasks.data_sets import load
+from tasks import data_sets
 from tasks.study.data_choice import DataChoice
 from tasks.study.spec import Study
 
@@ -73,12 +73,12 @@ def _quiet() -> Iterator[None]:
 
 @_stage("prepare")
 def prepare(run: StudyRun, choice: DataChoice, name: str) -> None:
-    """Write a data set's cache once, before a worker per core needs it."""
+    """Write a data set's cache and compile its loops once, before a worker per core needs them."""
     with (
         span(f"prepare data: {name}"),
         run.announced_if_slow(f"Preparing the pictures of {name} ..."),
     ):
-        load(choice)
+        data_sets.prepare(choice)
 
 
 @_stage("train")

@@ -192,6 +192,11 @@ class Workers:
                 break
         return missing
 
+    def mean_seconds(self, function: Callable[..., Any]) -> float | None:
+        """How long recent calls of a function took; None before the first has ended."""
+        of_kinds = [s for (called, _), s in list(self._seconds.items()) if called is function]
+        return sum(of_kinds) / len(of_kinds) if of_kinds else None
+
     def map(
         self,
         function: Callable[..., Any],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast
@@ -46,6 +47,16 @@ def load(choice: DataChoice) -> DataSet:
     if choice.own or not choice.source:
         return cast(DataSet, load_own(choice))
     return data.load(choice.name, choice.source, folder(), pictures=choice.first_pictures)
+
+
+def prepare(choice: DataChoice) -> None:
+    """Write a data set's cache, and compile what shows its pictures, before every worker does.
+
+    A picture that cannot be shown fails again where it is needed, and is reported there.
+    """
+    data_set = load(choice)
+    with suppress(Exception):
+        drawn_pictures(data_set, 1, np.random.default_rng(0))
 
 
 load_own = lru_cache(maxsize=4)(own_table)

@@ -1,13 +1,14 @@
 """Compiled loops over pixels: copy pictures out of an array, and put sprites on backgrounds."""
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from data.base.compiled import compiled
 
 Floats = NDArray[np.float32]
 
 
-@numba.njit(nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def invert_patches(
     picture: Floats,
     rows: NDArray[np.int64],
@@ -33,7 +34,7 @@ def invert_patches(
                     image[x] = mixed + sprite[x] * (np.float32(1) - mixed - mixed)
 
 
-@numba.njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@compiled
 def gather(
     pixels: NDArray[np.uint8], places: NDArray[np.intp], images: NDArray[np.float32]
 ) -> None:

@@ -5,9 +5,10 @@ without a rounding error. A pixel is on when its centre is inside (even-odd rule
 left or a bottom edge is inside, one on a right or a top edge is outside (y grows downwards).
 """
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from data.base.compiled import compiled
 
 SUBPIXELS = 256  # of a pixel, per axis
 SIDE = 64  # one row of pixels is one 64-bit word, leftmost pixel in the highest bit
@@ -16,7 +17,7 @@ _HALF = SUBPIXELS // 2
 _WHOLE_ROW = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 
 
-@numba.njit  # type: ignore[untyped-decorator]
+@compiled
 def fill_grid(x: NDArray[np.int64], y: NDArray[np.int64], rows: NDArray[np.uint64]) -> None:
     """Draw one outline at every position of a grid.
 
@@ -28,7 +29,7 @@ def fill_grid(x: NDArray[np.int64], y: NDArray[np.int64], rows: NDArray[np.uint6
             _fill(x[i], y[j], rows[i, j])
 
 
-@numba.njit  # type: ignore[untyped-decorator]
+@compiled
 def _fill(x: NDArray[np.int64], y: NDArray[np.int64], rows: NDArray[np.uint64]) -> None:
     before = x.size - 1
     for vertex in range(x.size):

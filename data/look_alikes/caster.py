@@ -7,10 +7,10 @@ nearest hit is kept. A lamp is treated as a camera: what it does not see is in s
 import math
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from data.base.compiled import compiled
 from data.look_alikes.scenes import BALL, BLOCK, ROD, Scene
 
 Array = NDArray[np.float64]
@@ -39,7 +39,7 @@ def no_hits(side: int) -> Hits:
     )
 
 
-@numba.njit(nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def cast(scene: Scene, camera: Array, hits: Hits) -> None:
     """Overwrite `hits` with what a camera sees of a scene."""
     depths, solids, normals = hits
@@ -76,7 +76,7 @@ def cast(scene: Scene, camera: Array, hits: Hits) -> None:
                     normals[row, column, 2] = sz * scale
 
 
-@numba.njit(nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def project(camera: Array, px: float, py: float, pz: float) -> XYZ:
     """Where a camera sees a point: x and y of the picture in [-1, 1], and the depth."""
     eye, right, up, forward = camera
@@ -91,7 +91,7 @@ def project(camera: Array, px: float, py: float, pz: float) -> XYZ:
     return x, y, depth
 
 
-@numba.njit(nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def point_at(camera: Array, x: float, y: float, depth: float) -> XYZ:
     """The point that a camera sees at (x, y) of the picture: the reverse of `project`."""
     eye, right, up, forward = camera
@@ -102,7 +102,7 @@ def point_at(camera: Array, x: float, y: float, depth: float) -> XYZ:
     )
 
 
-@numba.njit(nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def times(matrix: Array, vector: Array | XYZ) -> XYZ:
     x, y, z = vector
     return (
@@ -112,7 +112,7 @@ def times(matrix: Array, vector: Array | XYZ) -> XYZ:
     )
 
 
-@numba.njit(nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def _rectangle(scene: Scene, solid: int, camera: Array, side: int) -> tuple[int, int, int, int]:
     """The rows and columns that hold the corners of the box around a solid."""
     left, right, low, high = np.inf, -np.inf, np.inf, -np.inf
@@ -129,7 +129,7 @@ def _rectangle(scene: Scene, solid: int, camera: Array, side: int) -> tuple[int,
     )
 
 
-@numba.njit(nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def _enter(
     kind: int,
     first: float,
@@ -166,7 +166,7 @@ def _enter(
     return entry
 
 
-@numba.njit(nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def _enter_ball(ox: float, oy: float, oz: float, dx: float, dy: float, dz: float) -> Entry:
     a = dx * dx + dy * dy + dz * dz
     b = ox * dx + oy * dy + oz * dz
@@ -177,7 +177,7 @@ def _enter_ball(ox: float, oy: float, oz: float, dx: float, dy: float, dz: float
     return t, ox + t * dx, oy + t * dy, oz + t * dz
 
 
-@numba.njit(nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def _enter_rod(
     taper: float, ox: float, oy: float, oz: float, dx: float, dy: float, dz: float
 ) -> Entry:
@@ -203,7 +203,7 @@ def _enter_rod(
     return best, nx, ny, nz
 
 
-@numba.njit(nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def _enter_block(
     wide: float, deep: float, ox: float, oy: float, oz: float, dx: float, dy: float, dz: float
 ) -> Entry:

@@ -1,11 +1,12 @@
 """Pictures from the share that each material has in every pixel."""
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from data.base.compiled import compiled
 
-@numba.njit(nogil=True)  # type: ignore[untyped-decorator]
+
+@compiled
 def mix(
     weights: NDArray[np.uint8],
     places: NDArray[np.int64],

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-BALL, ROD, BLOCK, CAPSULE = range(4)
+BALL, ROD, BLOCK, CAPSULE = range(4)  # if they change, edit caster.py too: its cache has them
 
 Vector = tuple[float, float, float]
 Array = NDArray[np.float64]

@@ -30,7 +30,7 @@ def test_counts_from_many_threads_are_exact() -> None:
     assert "80 diverged" in progress.line()
 
 
-def test_pace_and_time_left() -> None:
+def test_the_pace_is_that_since_training_began() -> None:
     now = [0.0]
     progress = Progress({"train": 10, "score": 0, "compare": 0}, cells=2, clock=lambda: now[0])
     progress.start("train")
@@ -38,24 +38,25 @@ def test_pace_and_time_left() -> None:
     for _ in range(4):
         progress.add("train", "trained")
     assert progress.per_minute("train") == pytest.approx(2.0)
-    assert progress.minutes_left("train") == pytest.approx(3.0)
-    assert "3 min of training left" in progress.line()
+    assert "2.0 models per minute" in progress.line()
 
 
 def test_training_is_counted_in_steps_while_no_model_has_ended() -> None:
     now = [0.0]
-    todo = {"train": 2, "score": 2, "compare": 0}
+    todo = {"train": 2, "score": 0, "compare": 0}
     progress = Progress(todo, cells=1, steps=2000, clock=lambda: now[0])
     progress.count_steps(500)  # of an earlier run: they say nothing of the pace
     progress.start("train")
-    assert progress.minutes_left("train") is None
+    assert progress.minutes_left() is None
+    now[0] = 300.0
+    progress.count_steps(600)  # workers started meanwhile
+    assert progress.minutes_left() is None
     now[0] = 600.0
     progress.count_steps(800)
-    assert progress.minutes_left("train") == pytest.approx(40.0)
+    assert progress.minutes_left() == pytest.approx(1200 * 1.5 / 60 + 7 / 60)
     line = progress.line()
-    assert "train 0/2 (40% of steps), score 0/2" in line
-    assert "1.8 models per hour, 40 min of training left" in line
-    assert "scoring left" not in line, "nothing is known of it"
+    assert "train 0/2 (40% of steps)" in line
+    assert "1.8 models per hour, about 30 min left" in line
 
 
 def test_time_left_does_not_rise_while_long_models_train_evenly() -> None:
@@ -70,31 +71,21 @@ def test_time_left_does_not_rise_while_long_models_train_evenly() -> None:
             progress.add("train", "trained", 100)  # the rest was reported before
         else:
             progress.count_steps(step)
-        left.append(progress.minutes_left("train"))
-    assert left == pytest.approx([(3000 - step) * 1.5 / 60 for step in range(100, 3000, 100)])
+        left.append(progress.minutes_left())
+    assert left[0] is None
+    expected = [((3000 - step) * 1.5 + 7) / 60 for step in range(200, 3000, 100)]
+    assert left[1:] == pytest.approx(expected)
 
 
-def test_scoring_ends_after_training_and_comparing_has_its_own_time() -> None:
-    now = [0.0]
-    todo = {"train": 4, "score": 4, "compare": 10}
-    progress = Progress(todo, cells=1, steps=400, clock=lambda: now[0])
+def test_the_last_line_says_how_long_the_report_takes() -> None:
+    progress = Progress({"train": 1, "score": 1, "compare": 1}, cells=1, steps=10, models=1000)
     progress.start("train")
-    now[0] = 60.0
-    progress.add("train", "trained", 100)
-    progress.start("score")
-    now[0] = 66.0
+    progress.add("train", "trained", 10)
+    assert "left" not in progress.line(), "nothing says how long scores take"
     progress.add("score")
-    assert progress.minutes_left("score") == pytest.approx(3.3), "that of training, not 18 s"
-    assert "3 min of training left" in progress.line()
-    assert "scoring" not in progress.line(), "the same number is not said twice"
-    for _ in range(3):
-        progress.add("train", "trained", 100)
-    progress.start("compare")
-    now[0] = 120.0
+    assert "left" not in progress.line(), "nothing says how long a comparison takes"
     progress.add("compare")
-    line = progress.line()
-    assert "train 4/4, score 1/4, compare 1/10" in line
-    assert "3 min of scoring left, 8 min of comparing left" in line
+    assert "about 20 s left" in progress.line()
 
 
 def test_without_a_terminal_there_are_plain_lines() -> None:

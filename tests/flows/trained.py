@@ -34,6 +34,7 @@ class Inline:
     """Workers that do each call at once, here, when its result is asked for."""
 
     stopping = False
+    count = 1
     gib = 4.0
 
     def __init__(self, does: Callable[..., object] | None = None) -> None:
@@ -43,6 +44,9 @@ class Inline:
 
     def calls(self, function: Callable[..., Any], *_: object, priority: int = 0) -> InlineCalls:
         return InlineCalls(self, self.does or function)
+
+    def mean_seconds(self, function: Callable[..., Any]) -> float | None:
+        return None
 
     def missing(self, resources: Resources) -> tuple[str, float, float] | None:
         """A machine of this memory."""
