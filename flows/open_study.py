@@ -9,6 +9,7 @@ from infra.drivers.lock import DriverLock, driver_lock, remove_dead_drivers
 from infra.errors import WrongInput
 from infra.store import Store
 from infra.timeline import span
+from tasks.leftovers import remove_what_stayed
 from tasks.study.groups import is_finished
 from tasks.study.sources import ShowProgress, no_progress
 from tasks.study.spec import Study
@@ -56,6 +57,7 @@ def open_study(
             states = survey(study, store)
         if is_finished(study, store, states):
             if remove_dead_drivers(store):
+                remove_what_stayed(store, study, states)
                 from flows.dashboard.crashed_runs import close_all_runs
 
                 close_all_runs(store)
@@ -76,6 +78,7 @@ def open_study(
             with span("survey"):
                 states = survey(study, store)
             finished = is_finished(study, store, states)
+        remove_what_stayed(store, study, states)
         yield OpenStudy(study, store, states, finished, lock, retried)
 
 
