@@ -16,6 +16,11 @@ PUBLISHED: dict[Source, Published] = {
 FILES: dict[Source, str] = {"official": PUBLISHED["official"].ready}
 
 
+def content(cache: Path, source: Source) -> str:
+    """A hash of the pictures, if their file is not the one that was first published."""
+    return PUBLISHED["official"].content(cache)
+
+
 def load(cache: Path, source: Source = "official", progress: Progress | None = None) -> StoredGrid:
     """The official pictures, which must have been fetched before."""
     return mpi3d.load(DESCRIPTION, PUBLISHED["official"], cache)

@@ -19,7 +19,7 @@ from flows.storage_wait import StorageWait
 from flows.time_left import Pace
 from infra.drivers.lock import DriverLock
 from infra.errors import WrongInput
-from infra.files import no_room
+from infra.files import out_of_reach
 from infra.store import Store
 from infra.timeline import span
 from infra.workers import Call, CallQueue, Decision, Rank, Resources, Stopped, Workers
@@ -325,7 +325,7 @@ class StudyRun:
         A machine without the store ends the run: it would fail model after model.
         """
         for call, outcome in calls:
-            reason = no_room(outcome) if isinstance(outcome, Exception) else ""
+            reason = out_of_reach(outcome) if isinstance(outcome, Exception) else ""
             if reason:
                 self.storage.wait(reason)
                 calls.add(call, self.priorities.get(getattr(call[-1], "id", ""), ()))
@@ -352,7 +352,7 @@ class StudyRun:
             try:
                 return Decision.NOW if self._claim(f"{table}-{model.id}") else Decision.LATER
             except OSError as error:  # a full store is waited for; other errors its worker reports
-                return error if no_room(error) else Decision.NOW
+                return error if out_of_reach(error) else Decision.NOW
 
         return claimed
 

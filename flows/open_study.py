@@ -10,6 +10,7 @@ from infra.errors import WrongInput
 from infra.prefect_settings import may_have_server
 from infra.store import Store
 from infra.timeline import span
+from tasks.leftovers import remove_what_stayed
 from tasks.study.groups import is_finished
 from tasks.study.sources import ShowProgress, no_progress
 from tasks.study.spec import Study
@@ -56,10 +57,12 @@ def open_study(
         with span("survey"):
             states = survey(study, store)
         if is_finished(study, store, states):
-            if remove_dead_drivers(store) and may_have_server():
-                from flows.dashboard.crashed_runs import close_all_runs
+            if remove_dead_drivers(store):
+                remove_what_stayed(store, study, states)
+                if may_have_server():
+                    from flows.dashboard.crashed_runs import close_all_runs
 
-                close_all_runs(store)
+                    close_all_runs(store)
             yield OpenStudy(study, store, states, finished=True)
             return
     with driver_lock(store, join) as lock:
@@ -77,6 +80,7 @@ def open_study(
             with span("survey"):
                 states = survey(study, store)
             finished = is_finished(study, store, states)
+        remove_what_stayed(store, study, states)
         yield OpenStudy(study, store, states, finished, lock, retried)
 
 

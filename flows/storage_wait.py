@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from infra.errors import RUN_AGAIN, WrongInput
-from infra.files import no_room
+from infra.files import ACCEPTED, out_of_reach
 from infra.store import Store
 from infra.workers import Stopped
 
@@ -37,7 +37,7 @@ class StorageWait:
             if self.stopped():
                 raise Stopped
             if time.monotonic() - since >= 60 * self.minutes:
-                accepted = f"a store with free space. {RUN_AGAIN}"
+                accepted = f"{ACCEPTED}. {RUN_AGAIN}"
                 raise WrongInput("store", f"{self.store} ({reason})", accepted)
             time.sleep(PROBE_SECONDS)
             if self._can_write():
@@ -56,7 +56,7 @@ class StorageWait:
             try:
                 value = action()
             except OSError as error:
-                if not (reason := no_room(error)):
+                if not (reason := out_of_reach(error)):
                     raise
                 self.wait(reason)
             else:

@@ -19,16 +19,25 @@ import pyarrow.fs as pafs
 from infra import object_store
 from infra.errors import RUN_AGAIN, WrongInput
 
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ESTALE)
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+AWAY = (  # of a drive that fails, and of one whose server is gone
+    errno.EIO,
+    errno.ESTALE,
+    errno.ETIMEDOUT,
+    errno.ENOTCONN,
+    errno.EHOSTDOWN,
+    errno.EHOSTUNREACH,
+)
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)  # as on USB sticks
 LONGEST_NAME = 255  # bytes, in most file systems
+ACCEPTED = "a store that can be read and written, with free space"
 PROBE = ".probe"
 PROBE_CONTENT = os.urandom(1 << 16)  # random: some file systems compress, and store zeros for free
 ABANDONED_SECONDS = 3600  # no file takes an hour to write
 
 
-def no_room(error: BaseException) -> str:
-    """Why a store is full or out of reach for now; empty for other errors.
+def out_of_reach(error: BaseException) -> str:
+    """Why a store is full, or does not answer, for now; empty for other errors.
 
     An error from a Ray worker has the original error as its cause.
     """
@@ -37,15 +46,15 @@ def no_room(error: BaseException) -> str:
         return ""
     if object_store.is_away(error):
         return "the object store does not answer"
-    return os.strerror(error.errno) if error.errno in NO_ROOM else ""
+    return os.strerror(error.errno) if error.errno in NO_ROOM + AWAY else ""
 
 
 def refusal(error: OSError) -> WrongInput | None:
     """The message about a store that is full or does not answer; None for other errors."""
-    if (message := object_store.refusal(error)) or not (reason := no_room(error)):
+    if (message := object_store.refusal(error)) or not (reason := out_of_reach(error)):
         return message
     place = f"{error.filename}: " if error.filename else ""
-    return WrongInput("store", f"{place}{reason}", f"a store with free space. {RUN_AGAIN}")
+    return WrongInput("store", f"{place}{reason}", f"{ACCEPTED}. {RUN_AGAIN}")
 
 
 class Files:
@@ -118,6 +127,12 @@ class Files:
 
     def write_bytes(self, data: bytes, *names: str, lasting: bool = False) -> None:
         """Write a file; if `lasting`, it is flushed to the disk before it gets its name."""
+        try:
+            self._write_once(data, names, lasting)
+        except FileNotFoundError:  # somebody removed the folder or the temporary file
+            self._write_once(data, names, lasting)
+
+    def _write_once(self, data: bytes, names: Sequence[str], lasting: bool) -> None:
         with (
             self._whole(self.path(*names), lasting) as target,
             self.fs.open_output_stream(target) as file,

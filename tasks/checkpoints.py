@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from contextlib import suppress
 
 from infra.store import Store
 
@@ -22,7 +23,8 @@ class Checkpoints:
         if self._newest_is_whole is None:
             self._whole(NEWEST)
         if self._newest_is_whole:  # a damaged one must not push out a good one
-            self.store.move((*self.folder, NEWEST), (*self.folder, BEFORE))
+            with suppress(FileNotFoundError):  # somebody removed it: there is nothing to keep
+                self.store.move((*self.folder, NEWEST), (*self.folder, BEFORE))
         sealed = hashlib.sha256(content).digest() + content
         self.store.write_bytes(sealed, *self.folder, NEWEST)
         self._newest_is_whole = True

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import data
 from data.base import cache as data_cache
+from data.official.download import remains
+from data.official.published import origin_file
 from data.own import copies
 
 
@@ -74,10 +76,11 @@ def _known(cache: Path, wanted: set[str]) -> Iterator[Removable]:
         what = f"{kind} pictures of {name}"
         for path in paths:
             is_now = now.fullmatch(path.name)
+            files = tuple(file for file in (path, origin_file(path)) if file.exists())
             if is_now and kind in wanted:
-                yield Removable((path,), what)
+                yield Removable(files, what)
             elif not is_now and kind in old_wanted and any_version.fullmatch(path.name):
-                yield Removable((path,), f"{what}, of another version")
+                yield Removable(files, f"{what}, of another version")
 
 
 def _known_files() -> dict[str, tuple[str, str]]:
@@ -101,7 +104,5 @@ def _downloads(cache: Path) -> Iterator[Removable]:
     for name in data.DATA_SETS:
         for published in data.published_files(name).values():
             for remote in published.files:
-                for ending in ("", ".partial"):
-                    path = cache / "downloads" / f"{remote.name}{ending}"
-                    if path.is_file():
-                        yield Removable((path,), f"download for {name}")
+                for path in remains(remote, cache / "downloads"):
+                    yield Removable((path,), f"download for {name}")

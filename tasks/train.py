@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 import traceback
-from contextlib import suppress
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from data.base.protocol import DataSet, HasSplits
-from infra.files import no_room
+from infra.files import out_of_reach
 from infra.peak_memory import peak_megabytes, reset_peak
 from infra.store import Store
 from infra.timeline import span
@@ -34,15 +33,15 @@ from models.traces import activations
 from models.training import CurvePoint, Diverged, Feed, Training
 from tasks.checkpoints import Checkpoints
 from tasks.data_sets import all_pictures, drawn_pictures, load, probe_of
+from tasks.leftovers import remove_leftovers
 from tasks.log import BEGINS, model_log
 from tasks.machine_check import check_machine
 from tasks.model_row import status_of, versions, write_row
 from tasks.snapshots import Snapshots, trace_samples
 from tasks.streams import entropy, stream
-from tasks.study.dynamics import TRACES
 from tasks.study.model import DIVERGED, FAILED, TRAINED, Model
 from tasks.study.spec import Study
-from tasks.study.under_way import EVERY_SECONDS, forget_steps, write_steps
+from tasks.study.under_way import EVERY_SECONDS, write_steps
 from tasks.weights import save_model
 
 Floats: TypeAlias = NDArray[np.float32]
@@ -57,7 +56,7 @@ def train_model(store: Store, study: Study, model: Model) -> str:
     written last, so a model that has one has everything else.
     """
     if status := status_of(model, store):
-        _clear(store, study, model, status)
+        remove_leftovers(store, study, model, status)
         return status
     torch.set_num_threads(1)
     versions()  # of the code that runs: its checkout may change before the model's row is written
@@ -69,7 +68,7 @@ def train_model(store: Store, study: Study, model: Model) -> str:
     except Diverged as error:
         return attempt.give_up(DIVERGED, str(error))
     except Exception as error:
-        if no_room(error):  # not the model's fault: it continues when there is room again
+        if out_of_reach(error):  # not the model's fault: it continues when the store is there again
             raise
         attempt.log.add(traceback.format_exc())
         return attempt.give_up(FAILED, _in_a_line(error))
@@ -262,19 +261,7 @@ class _Attempt:
         numbers["memory_mb"] = peak_megabytes() if self.counts_memory else None
         self.log.add(f"{status}{': ' if reason else ''}{reason}, {seconds:.1f} s in all")
         write_row(self.model, self.store, status, reason, seconds=seconds, device=device, **numbers)
-        _clear(self.store, self.study, self.model, status)
-
-
-def _clear(store: Store, study: Study, model: Model, status: str) -> None:
-    """Remove checkpoints, snapshots and temporary files; the model has ended, whether or not this
-    succeeds."""
-    forget_steps(store, model.id)
-    with suppress(OSError):
-        Checkpoints(store, model.id).remove()
-        Snapshots(store, study, model).remove()
-        if status != TRAINED:
-            store.remove("models", model.id, TRACES)
-        store.remove_temporary("models", model.id)
+        remove_leftovers(self.store, self.study, self.model, status)
 
 
 def prior_samples(latents: int, prior: Prior = "normal") -> Floats:

@@ -43,7 +43,7 @@ class StoredArray:
             return
         row_size = self.dtype.itemsize * math.prod(self.shape[1:])
         with _opened(self.file, self.member) as file:
-            file.seek(self.start)
+            read_exactly(file, self.start)  # after a seek, zipfile no longer checks the sum
             for start in range(0, self.shape[0], rows):
                 count = min(rows, self.shape[0] - start)
                 flat = np.frombuffer(read_exactly(file, count * row_size), self.dtype)
@@ -52,7 +52,7 @@ class StoredArray:
     def whole(self) -> Array:
         """All of a small array."""
         with _opened(self.file, self.member) as file:
-            file.seek(self.start)
+            read_exactly(file, self.start)  # after a seek, zipfile no longer checks the sum
             content = read_exactly(file, self.dtype.itemsize * math.prod(self.shape))
         flat = np.frombuffer(content, self.dtype)
         return flat.reshape(self.shape, order="F" if self.column_major else "C")

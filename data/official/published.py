@@ -6,21 +6,34 @@ pictures are written once into the file that the processes of a machine map (dat
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from data.base import pixels
 from data.base.cache import locked, writing_to
 from data.base.pixels import Pixels
-from data.official.download import RemoteFile, StepProgress, download, has_checksum
+from data.official.download import (
+    Copy,
+    RemoteFile,
+    StepProgress,
+    checked,
+    download,
+    remains,
+)
 from data.official.unpack import reading
 from infra.errors import WrongInput
+from infra.new_file import written_whole
 
-__all__ = ["OtherForm", "Published", "RemoteFile", "StepProgress", "files_named"]
+__all__ = ["OtherForm", "Published", "RemoteFile", "StepProgress", "files_named", "origin"]
 
 Blocks = Iterator[Pixels]
+ORIGIN = ".origin.json"  # ends the name of the file that says from where a prepared file came
+Facts = list[dict[str, Any]]
 
 
 def no_progress(what: str, fraction: float) -> None:
@@ -73,17 +86,26 @@ class Published:
             raise WrongInput(f"data {name}", f"no official file in {cache}", accepted)
         return pixels.mapped(cache / self.ready, self.shape)
 
-    def fetch(self, cache: Path, progress: StepProgress = no_progress) -> Path:
-        """The prepared file, made from downloads if it is missing or damaged."""
+    def content(self, cache: Path) -> str:
+        """A hash of the pictures if they came from a copy without the published checksum, so that
+        they count as other pictures; otherwise empty."""
+        copies = origin(cache / self.ready)
+        if self.is_ready(cache) and any(copy.get("published") is False for copy in copies):
+            return pixels.checksum(cache / self.ready)
+        return ""
+
+    def fetch(self, cache: Path, progress: StepProgress = no_progress, name: str = "NAME") -> Path:
+        """The prepared file of the data set `name`, made from downloads if it is missing or
+        damaged."""
         if self.by_hand and not self.check(cache):
             file = self.files[0]
             accepted = f"--from PATH: {file.name}, unpacked from {', '.join(file.urls)}"
             raise WrongInput("data fetch", f"no {file.name}, which is in an archive", accepted)
         downloads = cache / "downloads"
 
-        def verified() -> Callable[[], Blocks]:
-            files = {file.name: download(file, downloads, progress) for file in self.files}
-            return lambda: self.read(files)
+        def verified() -> _Source:
+            copies = [download(file, downloads, progress, name) for file in self.files]
+            return self._copies(copies)
 
         try:
             target = self._prepared(cache, verified, progress)
@@ -93,8 +115,8 @@ class Published:
                     (downloads / file.name).unlink(missing_ok=True)
             raise
         for file in self.files:
-            (downloads / file.name).unlink(missing_ok=True)
-            (downloads / f"{file.name}.partial").unlink(missing_ok=True)
+            for path in remains(file, downloads):
+                path.unlink(missing_ok=True)
         return target
 
     def take(self, path: Path, cache: Path, progress: StepProgress = no_progress) -> Path:
@@ -102,12 +124,12 @@ class Published:
 
         Nothing there is changed or copied.
         """
-        return self._prepared(cache, lambda: self._reader(path, progress), progress)
+        return self._prepared(cache, lambda: self._brought(path, progress), progress)
 
     def _prepared(
         self,
         cache: Path,
-        source: Callable[[], Callable[[], Blocks]],
+        source: Callable[[], _Source],
         progress: StepProgress,
     ) -> Path:
         """The prepared file; `source` is called under a lock if it has to be made."""
@@ -117,21 +139,36 @@ class Published:
                 (cache / "downloads").mkdir(parents=True, exist_ok=True)
                 with locked(cache / "downloads" / f"{self.ready}.lock"):
                     if not self.check(cache):  # another process may have made it before
-                        blocks = source()
-                        target.unlink(missing_ok=True)
-                        progress("converting", 0.0)
-                        pixels.prepared(
-                            target, self.shape, blocks, lambda done: progress("converting", done)
-                        )
+                        self._make(target, source(), progress)
         return target
 
-    def _reader(self, path: Path, progress: StepProgress) -> Callable[[], Blocks]:
+    def _make(self, target: Path, source: _Source, progress: StepProgress) -> None:
+        """Write the prepared file; before it has its name, from where it comes is known."""
+        blocks, facts = source
+        target.unlink(missing_ok=True)
+        with written_whole(origin_file(target)) as file:
+            file.write_text(json.dumps(facts, indent=2) + "\n")
+        progress("converting", 0.0)
+        try:
+            pixels.prepared(target, self.shape, blocks, lambda done: progress("converting", done))
+        except BaseException:
+            origin_file(target).unlink(missing_ok=True)
+            raise
+
+    def _copies(self, copies: list[Copy]) -> _Source:
+        """Good copies of the files, in their order."""
+        by_name = {file.name: copy.path for file, copy in zip(self.files, copies, strict=True)}
+        facts = [copy.facts(file) for file, copy in zip(self.files, copies, strict=True)]
+        return (lambda: self.read(by_name)), facts
+
+    def _brought(self, path: Path, progress: StepProgress) -> _Source:
         """How to read what is at `path`: published names first, as they have checksums."""
         candidates = {file: files_named(path, file.name) for file in self.files}
         if not all(candidates.values()):
             for form in self.other_forms:
                 if (place := form.find(path)) is not None:
-                    return lambda: form.read(place)
+                    facts = {"file": place.name, "place": str(place.resolve()), "published": None}
+                    return partial(form.read, place), [facts]
             if len(self.files) == 1 and path.is_file():
                 candidates = {self.files[0]: [path]}  # any name, as the checksum is compared
         missing = [file.name for file, copies in candidates.items() if not copies]
@@ -142,10 +179,24 @@ class Published:
                 f"no {missing[0]}" if path.exists() else "nothing there",
                 "; or ".join([", ".join(file.name for file in self.files), *meanings]),
             )
-        files = {
-            file.name: _verified(file, copies, progress) for file, copies in candidates.items()
-        }
-        return lambda: self.read(files)
+        return self._copies([_verified(*each, progress) for each in candidates.items()])
+
+
+_Source = tuple[Callable[[], Blocks], Facts]  # how to read it, and where it came from
+
+
+def origin_file(ready: Path) -> Path:
+    return ready.with_name(ready.name + ORIGIN)
+
+
+def origin(ready: Path) -> Facts:
+    """From where a prepared file came: for each published file its place, checksum and whether that
+    is the published one; nothing for files of older versions, and those that are not published."""
+    try:
+        facts: Facts = json.loads(origin_file(ready).read_text())
+    except (OSError, ValueError):
+        return []
+    return facts
 
 
 def files_named(path: Path, name: str) -> list[Path]:
@@ -159,10 +210,12 @@ def files_named(path: Path, name: str) -> list[Path]:
     return sorted(folder / name for folder in folders if (folder / name).is_file())
 
 
-def _verified(file: RemoteFile, copies: list[Path], progress: StepProgress) -> Path:
-    """The first copy with the right checksum: others may be old or broken downloads."""
+def _verified(file: RemoteFile, copies: list[Path], progress: StepProgress) -> Copy:
+    """The first copy with the right checksum, or content: others may be old or broken downloads."""
+    problem = ""
     for copy in copies:
         with reading(copy):
-            if has_checksum(copy, file.checksum, progress):
-                return copy
-    raise WrongInput(str(copies[0]), "a wrong checksum", f"{file.name} with {file.checksum}")
+            checksum, problem = checked(copy, file, progress)
+            if not problem:
+                return Copy(copy, str(copy.resolve()), checksum)
+    raise WrongInput(str(copies[0]), problem, f"{file.name} with {file.checksum}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as jsonlib
 import math
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +13,7 @@ from cyclopts import App, Parameter
 
 import data
 from data.base.pixels import is_whole
+from data.official.published import origin
 from data.own import copies
 from flows.commands.text import bar, table
 from flows.options import DATA_HELP, DataDir, Json, use_folder
@@ -121,6 +122,7 @@ def _listed(name: str, cache: Path) -> dict[str, Any]:
         },
         "bytes": sum((cache / file).stat().st_size for file in files),
         "files": files,
+        "origins": {file: facts for file in files if (facts := origin(cache / file))},
         "folder": str(cache),
     }
 
@@ -172,10 +174,24 @@ def _fetch(name: str, cache: Path, from_: Path | None) -> None:
                 if from_:
                     published.take(from_, cache, progress)
                 else:
-                    published.fetch(cache, progress)
+                    published.fetch(cache, progress, name)
         print(f"{name}: {source} file is ready in {cache}")
+        for line in _origin(cache / published.ready):
+            print(f"{name}: {line}")
         if published.remark:
             print(f"{name}: {published.remark(published.pixels(cache, name))}")
+
+
+def _origin(ready: Path) -> Iterator[str]:
+    """A line per published file: from where it came, and whether it is the one first published."""
+    for copy in origin(ready):
+        brought = "" if "://" in copy["place"] else ", brought by hand"
+        known = {
+            True: "with the published checksum",
+            False: f"another file than first published ({copy.get('checksum')}), content checked",
+            None: "no checksum is published",
+        }[copy.get("published")]
+        yield f"{copy['file']}: from {copy['place']}{brought}, {known}"
 
 
 def _by_hand(name: str, cache: Path) -> str:
@@ -203,7 +219,8 @@ def _known(name: str | None) -> str:
 
 @data_app.command
 def check(*, data_dir: DataDir = None, json: Json = False) -> int:
-    """Verify the checksum of every prepared file; exits with 1 if one is damaged.
+    """Verify the checksum of every prepared file, and say from where published ones came; exits
+    with 1 if one is damaged.
 
     Example: tolstoy data check
     """
@@ -214,6 +231,8 @@ def check(*, data_dir: DataDir = None, json: Json = False) -> int:
     else:
         for file, file_is_whole in whole.items():
             print(f"{'whole  ' if file_is_whole else 'DAMAGED'}  {file}")
+            for line in _origin(cache / file):
+                print(f"         {line}")
         damaged = sum(not file_is_whole for file_is_whole in whole.values())
         print(f"{len(whole)} files in {cache}, {damaged} damaged")
         if damaged:

@@ -246,8 +246,7 @@ def remove_dead_drivers(store: Store, beat_seconds: float = BEAT_SECONDS) -> boo
         for dead in drivers[Life.DEAD]:
             watch.remove(dead)
         if not _not_dead(drivers):
-            if drivers[Life.DEAD]:
-                claims.remove_all(store)
+            claims.remove_all(store)
             return True
     return False
 

@@ -139,9 +139,7 @@ def test_waiting_for_a_disk_has_an_end(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_lost_worker_is_a_failed_model(tmp_path: Path) -> None:
-    run, workers = opened(
-        no_patience(), tmp_path, raising(FromAWorker(OSError(errno.EIO, "the worker died")))
-    )
+    run, workers = opened(no_patience(), tmp_path, raising(FromAWorker(OSError("the worker died"))))
     run.train(workers, "dsprites-beta_vae-1")
     rows = run.store.read("models").to_pylist()
     assert [row["status"] for row in rows] == ["failed", "failed"]

@@ -17,6 +17,7 @@ import pytest
 
 from infra.drivers.claims import LOCK
 from infra.errors import WrongInput
+from infra.files import refusal
 from infra.store import Store
 from tests.infra.test_store import ROOT, curve, file_of, losses
 
@@ -203,3 +204,28 @@ def test_a_store_is_no_file(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(WrongInput, match=r"store: found .*notes.txt, a file; accepted: a folder"):
         Store(tmp_path / "notes.txt")
+
+
+def test_a_folder_that_somebody_removes_while_a_file_is_written_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(tmp_path)
+    named, removed = Store._temporary, []
+
+    def then_removed(self: Store, final: str) -> str:
+        temporary = named(self, final)
+        if not removed:
+            removed.append(Path(final).parent)
+            Path(final).parent.rmdir()
+        return temporary
+
+    monkeypatch.setattr(Store, "_temporary", then_removed)
+    store.write_bytes(b"1", "models", "a", "log.txt")
+    assert removed and store.read_bytes("models", "a", "log.txt") == b"1"
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.ETIMEDOUT, errno.ENOTCONN, errno.ESTALE])
+def test_a_drive_that_does_not_answer_is_a_line_and_no_traceback(number: int) -> None:
+    message = str(refusal(OSError(number, os.strerror(number), "/studies/a")))
+    assert message.startswith(f"store: found /studies/a: {os.strerror(number)}; accepted: ")
+    assert refusal(PermissionError(errno.EACCES, "denied")) is None

@@ -16,7 +16,7 @@ from infra.drivers import claims
 from infra.drivers.liveness import DRIVERS
 from infra.drivers.lock import driver_lock
 from infra.errors import WrongInput
-from infra.files import no_room
+from infra.files import out_of_reach
 from infra.object_store import ACCEPTED
 from infra.store import Store
 from tasks.checkpoints import Checkpoints
@@ -215,8 +215,8 @@ def test_a_store_that_is_out_of_reach_for_now_is_waited_for(monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     with pytest.raises(OSError) as raised:
         Store("s3://studies/x").write_json(1, "one.json")
-    assert no_room(raised.value) == "the object store does not answer"
-    assert no_room(OSError("AWS Error ACCESS_DENIED during PutObject")) == ""
+    assert out_of_reach(raised.value) == "the object store does not answer"
+    assert out_of_reach(OSError("AWS Error ACCESS_DENIED during PutObject")) == ""
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from data.base import pixels
-from data.official.published import OtherForm, Published, RemoteFile
+from data.official.published import OtherForm, Published, RemoteFile, origin
 from data.official.unpack import npz_blocks
 from infra.errors import WrongInput
 from tests.data.official.publisher import Publisher, publisher
@@ -89,7 +89,7 @@ def check_whole(toys: Published, cache: Path) -> None:
     assert toys.check(cache)
     assert np.array_equal(toys.pixels(cache, "toys"), PICTURES)
     files = {path.name for path in cache.rglob("*") if path.is_file() and path.suffix != ".lock"}
-    assert files == {"toys-1.pixels"}
+    assert files == {"toys-1.pixels", "toys-1.pixels.origin.json"}
 
 
 def refused(act, *names: str) -> str:
@@ -106,7 +106,8 @@ def refused(act, *names: str) -> str:
 def check_absent(toys: Published, cache: Path, but: tuple[str, ...] = ()) -> None:
     assert not toys.is_ready(cache)
     assert not toys.check(cache)
-    files = {path.name for path in cache.rglob("*") if path.is_file() and path.suffix != ".lock"}
+    aside = (".lock", ".place")  # beside a whole download: from where it came
+    files = {path.name for path in cache.rglob("*") if path.is_file() and path.suffix not in aside}
     assert files == set(but)
 
 
@@ -404,3 +405,103 @@ def test_a_wrong_file_with_the_right_checksum_leaves_nothing(server, tmp_path):
     good = published(server.remote("toys.npz", "/toys.npz"))
     good.fetch(tmp_path)
     check_whole(good, tmp_path)
+
+
+# several places -----------------------------------------------------------------------------
+
+
+def origin_of(cache: Path) -> dict:
+    (facts,) = origin(cache / "toys-1.pixels")
+    return facts
+
+
+@pytest.mark.parametrize("fault", ["dead", "404", "wrong checksum", "half a body", "silent"])
+def test_after_any_fault_of_the_first_place_the_second_is_used(
+    server, tmp_path, monkeypatch, fault
+):
+    monkeypatch.setattr("data.official.download.TIMEOUT_SECONDS", 0.3)
+    with publisher() as first:
+        first.files["/toys.npz"] = npz(255 - PICTURES) if fault == "wrong checksum" else CONTENT
+        if fault == "404":
+            first.files.clear()
+        if fault in ("half a body", "silent"):
+            first.breaks_after = 70_000
+        if fault == "silent":
+            first.stalls = threading.Event()
+        place = "http://127.0.0.1:9" if fault == "dead" else first.address
+        toys = published(
+            RemoteFile("toys.npz", (f"{place}/toys.npz", f"{server.address}/toys.npz"), MD5)
+        )
+        toys.fetch(tmp_path)
+    check_whole(toys, tmp_path)
+    assert origin_of(tmp_path) == {
+        "file": "toys.npz",
+        "place": f"{server.address}/toys.npz",
+        "checksum": MD5,
+        "published": True,
+    }
+    resumed = "bytes=70000-" if fault in ("half a body", "silent") else None
+    assert server.asked == [("/toys.npz", resumed)], "what the first place gave is kept"
+
+
+def test_if_all_places_fail_each_reason_is_said_and_what_to_do(server, tmp_path):
+    server.files["/wrong.npz"] = npz(255 - PICTURES)
+    toys = published(server.remote("toys.npz", "/wrong.npz", "/gone", "/lost", checksum=MD5))
+    line = refused(lambda: toys.fetch(tmp_path, name="toys"))
+    assert f"{server.address}/wrong.npz: a wrong checksum (not {MD5}); " in line
+    assert f"{server.address}/gone: HTTP Error 404" in line
+    assert f"{server.address}/lost: HTTP Error 404" in line
+    assert f"get toys.npz ({MD5}) from wherever you can" in line
+    assert line.endswith("tolstoy data fetch toys --from PATH")
+
+
+def zeros(path: Path) -> None:
+    for block in npz_blocks(path, "images", SHAPE):
+        if block.any():
+            raise WrongInput(str(path), "pictures that are not black", "black ones")
+
+
+def test_a_newer_file_is_taken_for_its_content_and_its_pictures_count_as_others(server, tmp_path):
+    black = npz(np.zeros_like(PICTURES))
+    server.files |= {"/bright.npz": npz(255 - PICTURES), "/cut.npz": black[:-900], "/b.npz": black}
+    urls = tuple(f"{server.address}/{name}.npz" for name in ("bright", "cut", "b"))
+    toys = published(RemoteFile("toys.npz", urls, MD5, check=zeros))
+    toys.fetch(tmp_path)
+    assert not toys.pixels(tmp_path, "toys").any()
+    digest = f"md5:{hashlib.md5(black).hexdigest()}"
+    assert origin_of(tmp_path) == {
+        "file": "toys.npz",
+        "place": urls[2],
+        "checksum": digest,
+        "published": False,
+    }
+    assert toys.content(tmp_path) == pixels.checksum(tmp_path / "toys-1.pixels")
+    assert not list(tmp_path.rglob("toys.npz*")), "nothing of the downloads stays"
+    (tmp_path / "mine.npz").write_bytes(CONTENT)
+    toys.take(tmp_path / "mine.npz", tmp_path / "other")
+    assert origin_of(tmp_path / "other")["place"] == str(tmp_path / "mine.npz")
+    assert toys.content(tmp_path / "other") == "", "the file that was first published"
+    refused(
+        lambda: published(RemoteFile("toys.npz", urls[:2], MD5, check=zeros)).fetch(tmp_path / "n"),
+        "/bright.npz: a wrong checksum",
+        "other content (pictures that are not black)",
+        "/cut.npz: ",
+    )
+
+
+def test_parts_of_copies_with_other_bytes_are_not_put_together(server, tmp_path):
+    """Half of the file comes from one place, and then that place is gone."""
+    black = npz(np.zeros_like(PICTURES))
+    with publisher() as first:
+        first.files["/a.npz"], first.breaks_after = CONTENT, 70_000
+        server.files["/b.npz"] = black
+        urls = (f"{first.address}/a.npz", f"{server.address}/b.npz")
+        published(RemoteFile("toys.npz", urls, "md5:0", check=zeros)).fetch(tmp_path)
+    assert server.asked == [("/b.npz", None)], "from its beginning"
+    assert not list(tmp_path.rglob("*.partial*"))
+
+
+def test_from_where_a_download_came_is_known_after_a_crash(server, toys, tmp_path):
+    assert process(server, tmp_path, "die_while_converting").wait(60) == -signal.SIGKILL
+    toys.fetch(tmp_path)
+    assert origin_of(tmp_path)["place"] == f"{server.address}/toys.npz"

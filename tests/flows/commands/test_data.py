@@ -91,6 +91,10 @@ def test_fetch_takes_what_the_user_has(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["data", "list", "--json", *place]) == 0
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows["scream_dsprites"]["sources"]["redrawn"] is True
+    ((copy,),) = rows["scream_dsprites"]["origins"].values()
+    assert copy["place"] == str(tmp_path / "scream.png") and copy["checksum"].startswith("sha256:")
+    assert main(["data", "check", *place]) == 0
+    assert f"from {tmp_path}/scream.png, brought by hand, no checksum" in capsys.readouterr().out
     assert main(arguments) == 0, "a second time there is nothing to do"
 
 
@@ -99,7 +103,7 @@ def test_fetching_all_continues_after_an_error(
 ) -> None:
     tried = []
 
-    def fetch(self: Published, cache: Path, progress: StepProgress) -> None:
+    def fetch(self: Published, cache: Path, progress: StepProgress, name: str) -> None:
         tried.append(self.ready)
         raise WrongInput("download", self.ready, "a network")
 
