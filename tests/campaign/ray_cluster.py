@@ -32,10 +32,17 @@ class RayCluster:
         return f"{HEAD}:{self.port}"
 
     def start(self) -> None:
+        self.start_head()
+        self.start_node()
+
+    def start_head(self, dashboard_port: int | None = None) -> None:
+        """A head without other nodes. Jobs can be submitted where it has a dashboard."""
         self.kill()
         self.port = free_port(HEAD)
-        self._start(HEAD, "--head", "--port", str(self.port), "--include-dashboard", "false")
-        self.start_node()
+        dashboard = ["--include-dashboard", "false"]
+        if dashboard_port is not None:
+            dashboard = ["--dashboard-host", HEAD, "--dashboard-port", str(dashboard_port)]
+        self._start(HEAD, "--head", "--port", str(self.port), *dashboard)
 
     def start_node(self) -> None:
         self._start(NODE, "--address", self.address)
