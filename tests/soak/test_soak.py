@@ -2,7 +2,8 @@
 
 A standing Prefect server and a standing Ray cluster, as on a machine that serves for weeks. Workers
 are killed at random all the time, and the driver in the first half; the second half is measured.
-After TOLSTOY_SOAK_MINUTES the study is interrupted. TOLSTOY_SOAK_MODELS says how many models, TOLSTOY_SEED repeats the faults.
+After TOLSTOY_SOAK_MINUTES the study is interrupted. TOLSTOY_SOAK_MODELS says how many models there
+are, and TOLSTOY_SEED repeats the faults.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ STRENGTHS = (1, 2, 4, 6, 8)  # a cell each
 EVERY_SECONDS = 10.0
 WARM_SECONDS = 60.0  # in which a process imports and trains its first models
 WORKER_KILLS = 25  # models between two, on average
-DRIVER_KILLS = 500  # models for each, in the first half of the soak
+DRIVER_KILLS = 500  # models for each
+HALF = 0.5  # of the models or of the minutes, whichever comes first
 ENDING_SECONDS = 120.0
 LEAST_MODELS = 1000  # of fewer the slopes are printed only: processes have hardly settled
 BOUNDS = {  # MB for 1,000 models; the full study has 12,600
@@ -74,7 +76,8 @@ class Soak:
         )
         self.models = len(STRENGTHS) * max(2, MODELS // len(STRENGTHS))
         kills = max(1, self.models // DRIVER_KILLS)
-        self.driver_kills = sorted(chance.randrange(self.models // 2) for _ in range(kills))
+        self.driver_kills = sorted(chance.uniform(0.05, HALF) for _ in range(kills))
+        self.halfway = 0.0  # when the second half began
 
     def run(self, cluster: RayCluster, api: str) -> bool:
         """Run the study to its end, through faults, or until the time is over; whether it ended."""
@@ -90,11 +93,14 @@ class Soak:
             if now >= due:
                 self.samples += sampled(os.getpid(), driver.pid, now - self.began, done)
                 due = now + EVERY_SECONDS
-            if self.driver_kills and done >= self.driver_kills[0]:
+            part = max(done / self.models, (now - self.began) / (60 * MINUTES))
+            if part >= HALF and not self.halfway:
+                self.halfway = now - self.began
+            if self.driver_kills and part >= self.driver_kills[0]:
                 self.driver_kills.pop(0)
                 self._strike("drivers", [driver.pid])
                 driver.wait()
-            elif done >= worker_kill and (victims := self._victims(done)):
+            elif done >= worker_kill and (victims := self._victims()):
                 worker_kill = self._next_kill(done)
                 self._strike("workers", [self.chance.choice(victims)])
             if now - self.began > 60 * MINUTES and not deadline:
@@ -123,11 +129,11 @@ class Soak:
                 start_new_session=True,
             )
 
-    def _victims(self, done: int) -> list[int]:
+    def _victims(self) -> list[int]:
         """Workers that are busy; in the second half the oldest is spared, so that one can be
         watched for long."""
         busy = ours("ray::train") + ours("ray::score")
-        if done < self.models / 2:
+        if not self.halfway:
             return busy
         oldest = min(busy + ours("ray::IDLE"), key=_started_at, default=0)
         return [pid for pid in busy if pid != oldest]
@@ -140,11 +146,9 @@ class Soak:
         self.killed[whom] += 1
 
     def half(self) -> list[Sample]:
-        """The settled samples of the second half of what was trained."""
-        last = self.samples[-1]
-        since = next(s.seconds for s in self.samples if s.models >= last.models / 2)
-        warm = min(WARM_SECONDS, (last.seconds - since) / 4)
-        return settled(self.samples, since, warm)
+        """The settled samples of the second half."""
+        warm = min(WARM_SECONDS, (self.samples[-1].seconds - self.halfway) / 4)
+        return settled(self.samples, self.halfway, warm)
 
 
 def _started_at(pid: int) -> float:
