@@ -35,13 +35,11 @@ class RayCluster:
         self.start_head()
         self.start_node()
 
-    def start_head(self, dashboard_port: int | None = None) -> None:
-        """A head without other nodes. Jobs can be submitted where it has a dashboard."""
+    def start_head(self, *arguments: str) -> None:
+        """A head without other nodes, and without a dashboard unless arguments ask for one."""
         self.kill()
         self.port = free_port(HEAD)
-        dashboard = ["--include-dashboard", "false"]
-        if dashboard_port is not None:
-            dashboard = ["--dashboard-host", HEAD, "--dashboard-port", str(dashboard_port)]
+        dashboard = arguments or ("--include-dashboard", "false")
         self._start(HEAD, "--head", "--port", str(self.port), *dashboard)
 
     def start_node(self) -> None:
