@@ -77,6 +77,7 @@ class Soak:
         self.models = len(STRENGTHS) * max(2, MODELS // len(STRENGTHS))
         kills = max(1, self.models // DRIVER_KILLS)
         self.driver_kills = sorted(chance.uniform(0.05, HALF) for _ in range(kills))
+        self.said_at = 0.0
         self.halfway = 0.0  # when the second half began
 
     def run(self, cluster: RayCluster, api: str) -> bool:
@@ -93,6 +94,7 @@ class Soak:
             if now >= due:
                 self.samples += sampled(os.getpid(), driver.pid, now - self.began, done)
                 due = now + EVERY_SECONDS
+                self._say(now - self.began)
             part = max(done / self.models, (now - self.began) / (60 * MINUTES))
             if part >= HALF and not self.halfway:
                 self.halfway = now - self.began
@@ -137,6 +139,16 @@ class Soak:
             return busy
         oldest = min(busy + ours("ray::IDLE"), key=_started_at, default=0)
         return [pid for pid in busy if pid != oldest]
+
+    def _say(self, seconds: float) -> None:
+        """A line each minute, so that a soak which is itself killed has printed what it saw."""
+        if seconds - self.said_at < 60:
+            return
+        self.said_at = seconds
+        now = [sample for sample in self.samples if sample.seconds == self.samples[-1].seconds]
+        sizes = {role: [f"{s.megabytes:.0f}" for s in now if s.role == role] for role in BOUNDS}
+        text = ", ".join(f"{role} {'+'.join(size)}" for role, size in sizes.items() if size)
+        print(f"{seconds / 60:.0f} min, {now[-1].models} models; MB: {text}", flush=True)
 
     def _next_kill(self, done: int) -> float:
         return done + self.chance.expovariate(1 / WORKER_KILLS)
