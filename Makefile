@@ -4,7 +4,7 @@ BIN := .venv/bin
 RUNS := .venv/.runs
 READY := .venv/.ready
 
-.PHONY: help setup demo test test-starting test-others test-slow test-dashboard test-faults lint format types contracts docs ci lock clean
+.PHONY: help setup demo test test-starting test-others test-slow test-dashboard test-faults test-soak lint format types contracts docs ci lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -48,7 +48,7 @@ demo: $(RUNS) ## Run the small study from training to report
 
 # In two processes that take about as long: tests that start processes and those of models, whose output
 # make prints when they have ended, and all others, which print as they run (the + has make not hold it).
-STARTING := tests/flows tests/campaign tests/infra tests/models $(wildcard tests/test_*.py)
+STARTING := tests/flows tests/campaign tests/soak tests/infra tests/models $(wildcard tests/test_*.py)
 HELD := $(if $(filter output-sync,$(.FEATURES)),--output-sync)
 test: $(READY) ## The test suite
 	@$(MAKE) --no-print-directory --jobs=2 $(HELD) test-others test-starting
@@ -67,6 +67,9 @@ test-dashboard: $(READY) ## A browser starts a study, watches it and reads repor
 
 test-faults: $(READY) ## A study survives faults (needs PostgreSQL); TOLSTOY_INJECTIONS=30 TOLSTOY_SEED=...
 	$(BIN)/python -m pytest -m faults -s tests/campaign
+
+test-soak: $(READY) ## Half an hour with faults: memory stays flat; TOLSTOY_SOAK_MODELS=2000 TOLSTOY_SOAK_MINUTES=30
+	$(BIN)/python -m pytest -m soak -s tests/soak
 
 lint: $(READY) ## Style and formatting
 	$(BIN)/ruff check .

@@ -417,6 +417,10 @@ def serve(
     allow_host: Annotated[
         tuple[str, ...], Parameter(help="another name of this server, as a proxy sends it")
     ] = (),
+    keep_days: Annotated[
+        int | None,
+        Parameter(help="remove runs from Prefect's database so long after their end [never]"),
+    ] = None,
     data_dir: DataDir = None,
 ) -> int:
     """Serve a dashboard from which studies are started, watched and cancelled, until Ctrl-C.
@@ -439,6 +443,7 @@ def serve(
         preset=preset,
         reports=reports,
         allow_host=allow_host,
+        keep_days=keep_days,
     )
     return serve_until_stopped(options)
 

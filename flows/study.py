@@ -24,6 +24,7 @@ from flows.commands.report import renewed_report
 from flows.dashboard.crashed_runs import close_crashed_runs, close_ended_tasks
 from flows.dashboard.page import DashboardPage, kept_updated
 from flows.driver import StudyRun
+from flows.gauges import published
 from flows.open_study import OpenStudy
 from flows.progress import displayed
 from flows.start_up import StartedWorkers
@@ -235,6 +236,7 @@ def complete_study(
             _quiet(),
             started or StartedWorkers(ray_address, workers, study, models) as running,
             run.counting_steps(),
+            published(run.progress, store.name),
             displayed(run.progress),
             _while_held(lock, running),
         ):

@@ -31,6 +31,7 @@ STARTUP_SECONDS = 120.0
 ANSWER_SECONDS = 20.0
 ENDING_SECONDS = 15.0
 POLL_SECONDS = 0.2
+DAY_SECONDS = 86400
 
 
 @contextmanager
@@ -137,10 +138,13 @@ def _temporary_server(guard: ExitStack, process: subprocess.Popen[bytes], port: 
 
 
 @contextmanager
-def dashboard(host: str, port: int, names: Iterable[str] = ()) -> Iterator[None]:
+def dashboard(
+    host: str, port: int, names: Iterable[str] = (), keep_days: int | None = None
+) -> Iterator[None]:
     """A Prefect server with its dashboard, on Prefect's usual database: it shows earlier runs.
 
-    It answers requests to localhost, to addresses in numbers, and to these names.
+    It answers requests to localhost, to addresses in numbers, and to these names. Runs that ended
+    more than `keep_days` ago are removed from the database.
     """
     api = api_of(host, port)
     settings = {
@@ -154,6 +158,8 @@ def dashboard(host: str, port: int, names: Iterable[str] = ()) -> Iterator[None]
     }
     settings = {name: os.environ.get(name, value) for name, value in settings.items()}
     settings[ALLOWED_NAMES] = ",".join(names)
+    if keep_days is not None:
+        settings |= removal_of_old_runs(keep_days)
     server = _uvicorn(host, port, settings)
     try:
         with _guarded(server.pid):
@@ -161,6 +167,17 @@ def dashboard(host: str, port: int, names: Iterable[str] = ()) -> Iterator[None]
             yield
     finally:
         _end(server)
+
+
+def removal_of_old_runs(keep_days: int) -> dict[str, str]:
+    """Settings of a Prefect server: at its start and each hour it removes the flow runs that ended
+    so long ago, with their task runs, logs and artifacts, a few hundred in a transaction. Runs that
+    have not ended are never removed. By default it removes old events only.
+    """
+    return {
+        "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "events,flow_runs",
+        "PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD": str(keep_days * DAY_SECONDS),
+    }
 
 
 def is_loopback(host: str) -> bool:

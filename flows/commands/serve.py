@@ -20,7 +20,14 @@ from flows.dashboard.study_list import study_list
 from infra.drivers.liveness import this_driver
 from infra.errors import WrongInput, one_of
 from infra.object_store import without_key
-from infra.prefect_server import api_of, check_free, dashboard, is_loopback, must_answer
+from infra.prefect_server import (
+    api_of,
+    check_free,
+    dashboard,
+    is_loopback,
+    must_answer,
+    removal_of_old_runs,
+)
 from infra.ray_cluster import cluster_machines
 from infra.report_server import ReportServer, serving
 from infra.runtime import check_workers
@@ -31,6 +38,7 @@ SERVER_AUTHENTICATION = "PREFECT_SERVER_API_AUTH_STRING"
 AUTHENTICATION = "PREFECT_API_AUTH_STRING"
 RUN_LOGS = ("PREFECT_LOGGING_LOGGERS_PREFECT_FLOW_RUNS_LEVEL", "INFO")
 WILDCARDS = ("0.0.0.0", "::")
+MOST_DAYS = 36500
 
 
 @dataclass(frozen=True)
@@ -44,6 +52,7 @@ class ServeOptions:
     preset: str
     reports: str | None = None  # the address of the reports for browsers, if it is another
     allow_host: tuple[str, ...] = ()
+    keep_days: int | None = None  # of runs in Prefect's database; None keeps them all
 
     @property
     def has_reports(self) -> bool:
@@ -73,8 +82,22 @@ class ServeOptions:
         for name in self.allow_host:
             if not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
                 raise WrongInput("--allow-host", name, "a name without port, such as my.example")
+        self._check_keep_days()
         if self.limits.ray:
             cluster_machines(self.limits.ray)
+
+    def _check_keep_days(self) -> None:
+        if self.keep_days is None:
+            return
+        if not 1 <= self.keep_days <= MOST_DAYS:
+            accepted = f"a number of days from 1 to {MOST_DAYS}"
+            raise WrongInput("--keep-days", self.keep_days, accepted)
+        if url := os.environ.get("PREFECT_API_URL"):
+            settings = removal_of_old_runs(self.keep_days).items()
+            accepted = "no PREFECT_API_URL; or start that server with " + " ".join(
+                f"{name}={value}" for name, value in settings
+            )
+            raise WrongInput("--keep-days", f"{self.keep_days}, and the server {url}", accepted)
 
 
 def serve(options: ServeOptions) -> int:
@@ -118,7 +141,9 @@ def _start(options: ServeOptions, running: ExitStack) -> bool:
     limits.publish()
     if own_server:
         say("Prefect's server starts. That takes about 10 seconds, the first time longer ...")
-        running.enter_context(dashboard(options.host, options.port, options.names))
+        running.enter_context(
+            dashboard(options.host, options.port, options.names, options.keep_days)
+        )
     return database is not None
 
 

@@ -32,10 +32,15 @@ class RayCluster:
         return f"{HEAD}:{self.port}"
 
     def start(self) -> None:
+        self.start_head()
+        self.start_node()
+
+    def start_head(self, *arguments: str) -> None:
+        """A head without other nodes, and without a dashboard unless arguments ask for one."""
         self.kill()
         self.port = free_port(HEAD)
-        self._start(HEAD, "--head", "--port", str(self.port), "--include-dashboard", "false")
-        self.start_node()
+        dashboard = arguments or ("--include-dashboard", "false")
+        self._start(HEAD, "--head", "--port", str(self.port), *dashboard)
 
     def start_node(self) -> None:
         self._start(NODE, "--address", self.address)

@@ -26,6 +26,7 @@ FILES = [
     "Dockerfile.dockerignore",
     "compose.yaml",
     "env.example",
+    "grafana.json",
     "kuberay.yaml",
     "prefect.yaml",
     "ray-cluster.yaml",
@@ -95,7 +96,7 @@ def test_every_image_has_a_version() -> None:
         assert re.fullmatch(r"[\w./-]+:\d[\w.-]*", image), image
 
 
-@pytest.mark.parametrize("name", [*FILES, PAGE.name])
+@pytest.mark.parametrize("name", [*FILES, "automations.yaml", "notify.yaml", PAGE.name])
 def test_no_secret_is_written_down(name: str) -> None:
     text = PAGE.read_text(encoding="utf-8") if name == PAGE.name else read(name)
     random = r"\b(?=\w*\d)(?=\w*[a-zA-Z])(?![A-Z0-9_]+\b)\w{24,}\b"  # or what looks so
