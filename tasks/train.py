@@ -21,6 +21,7 @@ from infra.timeline import span
 from metrics import INFORMATIVE_KL
 from models.architecture import VAE
 from models.building import build_network, build_training
+from models.instructions import instruction_set
 from models.network import Network, Prior
 from models.representation import (
     decoded_samples,
@@ -30,7 +31,7 @@ from models.representation import (
     unsupervised,
 )
 from models.traces import activations
-from models.training import CurvePoint, Diverged, Feed, Training
+from models.training import CurvePoint, Diverged, Feed, OtherInstructions, Training
 from tasks.checkpoints import Checkpoints
 from tasks.data_sets import all_pictures, drawn_pictures, load, probe_of
 from tasks.log import BEGINS, model_log
@@ -86,6 +87,7 @@ class _Attempt:
         self.saved_step = 0
         self.reported_at = -math.inf
         self.training: Training | None = None
+        self.instructions = instruction_set(model.recipe.precision, _has_gpu(study))
 
     def run(self) -> None:
         with span("data and network"):
@@ -196,6 +198,7 @@ class _Attempt:
             self._after_chunk,
             settings.log_every,
         )
+        training.instructions = self.instructions
         training.initialise(_torch_stream(model.id, "init"))
         return training
 
@@ -204,6 +207,12 @@ class _Attempt:
             training = self._training(data_set)
             try:
                 training.restore(checkpoint)
+            except OtherInstructions as error:
+                self.log.add(
+                    f"the checkpoint of step {error.step} is not used: it was made with "
+                    f"{error.made_with}, this machine has {self.instructions}"
+                )
+                continue
             except Exception:  # of other versions or another model: its steps are lost
                 continue
             if (step := self.snapshots.missing(training.done)) is None:
@@ -254,6 +263,7 @@ class _Attempt:
         if self.training:
             numbers["steps"] = self.training.done
             seconds += self.training.seconds
+        numbers["instructions"] = self.instructions
         numbers["memory_mb"] = peak_megabytes() if self.counts_memory else None
         self.log.add(f"{status}{': ' if reason else ''}{reason}, {seconds:.1f} s in all")
         write_row(self.model, self.store, status, reason, seconds=seconds, device=device, **numbers)

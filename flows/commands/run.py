@@ -29,7 +29,7 @@ from tasks.study.dynamics import cells_without_traces
 from tasks.study.model import DIVERGED, FAILED, TRAINED
 from tasks.study.spec import Study
 from tasks.study.stored import STUDY_FILE
-from tasks.study.survey import CellState, survey, totals
+from tasks.study.survey import CellState, several_instructions, survey, totals
 from tasks.words import plural
 
 if TYPE_CHECKING:
@@ -182,6 +182,8 @@ def _end(
         troubles = [*troubles, f"{missing}. {RUN_AGAIN}"]
     if names := cells_without_traces(study, store, states):
         say(_without_dynamics(names, len(states)))
+    if warning := several_instructions(states):
+        say(warning)
     show = as_json if json else as_lines
     print(show(study, store, states, troubles, report))
     bad = sum(state.count(FAILED) + state.count(DIVERGED) for state in states)

@@ -20,6 +20,7 @@ import tasks.train
 from data import dsprites
 from infra.store import Store
 from models import METHODS
+from models.instructions import instruction_set
 from models.representation import decoded_samples, encode
 from models.training import TrainingModule
 from tasks import data_sets
@@ -396,6 +397,35 @@ def interrupted(model: Model, folder: Path, monkeypatch, chunks: int = 1) -> byt
         with pytest.raises(Stop):
             train_model(*in_store(folder, 1e-9), model)
     return Store(folder).read_bytes("models", model.id, "checkpoint.pt")
+
+
+RESUMED = """
+import sys
+from pathlib import Path
+from tests.tasks.test_train import MODEL, in_store
+from tasks.train import train_model
+for folder in sys.argv[1:]:
+    train_model(*in_store(Path(folder)), MODEL)
+"""
+
+
+@pytest.mark.skipif(
+    not instruction_set().endswith("AVX-512"), reason="another machine is made of this one"
+)
+def test_no_model_has_steps_of_two_instruction_sets(undisturbed, tmp_path, monkeypatch):
+    """A machine without AVX-512 finds a checkpoint of one with it: the model starts anew there."""
+    interrupted(MODEL, tmp_path / "moved", monkeypatch)
+    without = {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2", "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", RESUMED, str(tmp_path / "moved"), str(tmp_path / "stayed")]
+    subprocess.run(command, cwd=ROOT, env={**os.environ, **without}, check=True)
+    assert outcome(tmp_path / "moved")["instructions"] == "x86_64, AVX2"
+    assert weights(tmp_path / "moved") == weights(tmp_path / "stayed") != weights(undisturbed)
+    assert outcome(undisturbed)["instructions"] == "x86_64, AVX-512"
+    assert (
+        "the checkpoint of step 20 is not used: it was made with x86_64, AVX-512, this machine has "
+        "x86_64, AVX2"
+    ) in log(tmp_path / "moved")
+    assert "training from step 0 of 50" in log(tmp_path / "moved").splitlines()[-2]
 
 
 @pytest.mark.parametrize("method", [name for name in METHODS if METHODS[name].has_posterior])
