@@ -311,7 +311,8 @@ def _parts(store: Store, deep: bool) -> Finding:
     how = "read" if deep else "looked at; --deep reads every byte"
     text = f"{len(damaged):,} damaged; {len(is_damaged):,} of {len(parts):,} {how}"
     if damaged:
-        return warn(f"{text}: {first(damaged)}", "The next tolstoy run repairs what it can")
+        advice = f"To make it again: tolstoy run SPEC --store {store} --retry damaged"
+        return warn(f"{text}: {first(damaged)}", advice)
     return ok(text)
 
 

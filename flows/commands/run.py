@@ -25,6 +25,7 @@ from infra.store import Store
 from infra.timeline import span
 from infra.workers import Stopped
 from tasks.report.published import SIX
+from tasks.study.damage import damage_text
 from tasks.study.dynamics import cells_without_traces
 from tasks.study.model import DIVERGED, FAILED, TRAINED
 from tasks.study.spec import Study
@@ -180,6 +181,9 @@ def _end(
     if unfinished or unscored:  # something lost or damaged their rows while the run worked
         missing = f"{unfinished} models are left to train and {unscored} to score"
         troubles = [*troubles, f"{missing}. {RUN_AGAIN}"]
+    damaged = sorted(part for part in store.damaged if store.is_damaged(*part, deep=True))
+    if text := damage_text(store, [f"{table}/{key}.parquet" for table, key in damaged]):
+        troubles = [*troubles, text]
     if names := cells_without_traces(study, store, states):
         say(_without_dynamics(names, len(states)))
     if warning := several_instructions(states):

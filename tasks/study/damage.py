@@ -42,5 +42,6 @@ def damage_text(store: Store, damaged: Sequence[str]) -> str:
     what = "is damaged and counts" if len(damaged) == 1 else "are damaged and count"
     return (
         f"{plural(len(damaged), 'part')} of the tables in {store} {what} as missing: "
-        f"{', '.join(damaged[:NAMED])}{more}. The next tolstoy run repairs what it can."
+        f"{', '.join(damaged[:NAMED])}{more}. tolstoy run SPEC --store {store} --retry damaged "
+        "makes it again."
     )
