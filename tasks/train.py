@@ -35,6 +35,7 @@ from models.training import CurvePoint, Diverged, Feed, OtherInstructions, Train
 from tasks.checkpoints import Checkpoints
 from tasks.data_sets import all_pictures, drawn_pictures, load, probe_of
 from tasks.log import BEGINS, model_log
+from tasks.lost_gpu import end_process, gpu_is_lost
 from tasks.model_row import status_of, versions, write_row
 from tasks.snapshots import Snapshots, trace_samples
 from tasks.streams import entropy, stream
@@ -70,6 +71,8 @@ def train_model(store: Store, study: Study, model: Model) -> str:
     except Exception as error:
         if no_room(error):  # not the model's fault: it continues when there is room again
             raise
+        if gpu_is_lost(error):
+            end_process(error, attempt.log)
         attempt.log.add(traceback.format_exc())
         return attempt.give_up(FAILED, _in_a_line(error))
 

@@ -25,6 +25,7 @@ from models.representation import decoded_samples, encode
 from models.training import TrainingModule
 from tasks import data_sets
 from tasks.log import LOG
+from tasks.lost_gpu import gpu_is_lost
 from tasks.model_row import versions
 from tasks.streams import stream
 from tasks.study.data_choice import DataChoice
@@ -227,6 +228,53 @@ def test_a_model_that_runs_out_of_memory_has_that_reason(error, tmp_path, monkey
     monkeypatch.setattr(TrainingModule, "optimise", broken)
     assert train_model(*in_store(tmp_path), MODEL) == "failed"
     assert outcome(tmp_path)["reason"].startswith("out of memory (")
+
+
+LOSES_ITS_GPU = """
+import sys
+from pathlib import Path
+import torch
+from models.training import TrainingModule
+from tests.tasks.test_train import MODEL, in_store
+from tasks.train import train_model
+optimise = TrainingModule.optimise
+def lost(self, step):
+    losses = optimise(self, step)
+    if step == 30:
+        raise torch.AcceleratorError("CUDA error: unspecified launch failure\\nCompile with ...")
+    return losses
+TrainingModule.optimise = lost
+train_model(*in_store(Path(sys.argv[1]), 1e-9), MODEL)
+print("still there")
+"""
+
+
+def test_a_lost_gpu_ends_the_process_and_the_next_one_continues(undisturbed, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", LOSES_ITS_GPU, str(tmp_path)], cwd=ROOT, capture_output=True
+    )
+    assert done.returncode == 1 and b"still there" not in done.stdout
+    reason = "the GPU was lost (CUDA error: unspecified launch failure)"
+    assert log(tmp_path).splitlines()[-1] == f"ended because: {reason}"
+    assert Store(tmp_path).read("models").num_rows == 0
+    assert train_model(*in_store(tmp_path), MODEL) == "trained"
+    assert "training from step 20 of 50" in log(tmp_path)
+    assert weights(tmp_path) == weights(undisturbed)
+    assert outcome(tmp_path)["tries"] == 2
+
+
+@pytest.mark.parametrize(
+    ("error", "is_lost"),
+    [
+        (torch.AcceleratorError("CUDA error: device-side assert triggered"), True),
+        (RuntimeError("CUDA error: an illegal memory access was encountered"), True),
+        (torch.OutOfMemoryError("CUDA out of memory"), False),
+        (RuntimeError("mat1 and mat2 shapes cannot be multiplied"), False),
+        (ValueError("CUDA error: "), False),
+    ],
+)
+def test_which_errors_are_a_lost_gpu(error, is_lost):
+    assert gpu_is_lost(error) is is_lost
 
 
 def test_precision_changes_the_id_and_fast_layers_do_not(undisturbed, tmp_path):
