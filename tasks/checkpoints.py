@@ -22,7 +22,11 @@ class Checkpoints:
         if self._newest_is_whole is None:
             self._whole(NEWEST)
         if self._newest_is_whole:  # a damaged one must not push out a good one
-            self.store.move((*self.folder, NEWEST), (*self.folder, BEFORE))
+            try:
+                self.store.move((*self.folder, NEWEST), (*self.folder, BEFORE))
+            except OSError:  # fine if another worker, which trains the model too, took it away
+                if self.store.exists(*self.folder, NEWEST):
+                    raise
         sealed = hashlib.sha256(content).digest() + content
         self.store.write_bytes(sealed, *self.folder, NEWEST)
         self._newest_is_whole = True

@@ -66,6 +66,11 @@ def train_model(store: Store, study: Study, model: Model) -> str:
     try:
         attempt.run()
         return TRAINED
+    except EndedElsewhere:
+        attempt.log.add("another worker has trained it")
+        status = status_of(model, store)
+        _clear(store, study, model, status)
+        return status
     except Diverged as error:
         return attempt.give_up(DIVERGED, str(error))
     except Exception as error:
@@ -75,6 +80,11 @@ def train_model(store: Store, study: Study, model: Model) -> str:
             end_process(error, attempt.log)
         attempt.log.add(traceback.format_exc())
         return attempt.give_up(FAILED, _in_a_line(error))
+
+
+class EndedElsewhere(Exception):
+    """Another worker has written the model's row. A driver takes a worker that it cannot reach for
+    dead and tries the model elsewhere, while that worker may still train it."""
 
 
 class _Attempt:
@@ -254,9 +264,13 @@ class _Attempt:
             training.seconds += now - self.began
             self.began = self.saved_at = now
             self.saved_step = training.done
+            if status_of(self.model, self.store):
+                raise EndedElsewhere
             self.checkpoints.save(training.checkpoint())
 
     def give_up(self, status: str, reason: str) -> str:
+        if ended := status_of(self.model, self.store):  # elsewhere, and better
+            return ended
         self._finish(status, reason)
         return status
 

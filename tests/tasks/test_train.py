@@ -230,6 +230,28 @@ def test_a_model_that_runs_out_of_memory_has_that_reason(error, tmp_path, monkey
     assert outcome(tmp_path)["reason"].startswith("out of memory (")
 
 
+@pytest.mark.parametrize("outcome_here", ["goes on", "fails"])
+def test_a_worker_that_was_taken_for_dead_changes_nothing(
+    outcome_here, undisturbed, tmp_path, monkeypatch
+):
+    """It was out of reach, and another worker has trained its model to the end meanwhile."""
+    optimise, before = TrainingModule.optimise, []
+
+    def out_of_reach(self, step):
+        if step == 30 and not before:
+            before.append(step)
+            assert train_model(*in_store(tmp_path), MODEL) == "trained"
+            before.append(contents(tmp_path))
+            if outcome_here == "fails":
+                raise RuntimeError("what it needs is gone")
+        return optimise(self, step)
+
+    monkeypatch.setattr(TrainingModule, "optimise", out_of_reach)
+    assert train_model(*in_store(tmp_path, 1e-9), MODEL) == "trained"
+    assert contents(tmp_path) == before[1], "neither a row nor a checkpoint"
+    assert weights(tmp_path) == weights(undisturbed)
+
+
 LOSES_ITS_GPU = """
 import sys
 from pathlib import Path
