@@ -53,11 +53,12 @@ def _handler(bucket: Bucket) -> type[BaseHTTPRequestHandler]:
 
         def pass_on(self) -> None:
             body, bad_day = self._body(), bucket.bad_day
-            bucket.spoilt += bool(bad_day)
             if bad_day == REFUSED:
+                bucket.spoilt += 1
                 self._answer(503, [("Content-Type", "application/xml")], BUSY, len(BUSY))
                 return
             status, headers, content = self._ask(body)
+            bucket.spoilt += bad_day in (SILENT, LATE) or (bad_day == HALF and bool(content))
             if bad_day == SILENT:  # what it was asked is done, and nobody learns of it
                 until = time.monotonic() + LONGEST_SILENCE
                 while bucket.bad_day == SILENT and time.monotonic() < until:
@@ -69,11 +70,8 @@ def _handler(bucket: Bucket) -> type[BaseHTTPRequestHandler]:
             length = len(content)
             if self.command == "HEAD":
                 length = int(dict(headers).get("Content-Length", 0))
-            if bad_day == HALF:
+            if bad_day == HALF and content:
                 self.close_connection = True
-                if not content:  # the answer is its headers alone: half of these
-                    self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Le")
-                    return
                 content = content[: length // 2]
             self._answer(status, headers, content, length)
 

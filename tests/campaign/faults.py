@@ -65,8 +65,8 @@ def poison_model(stage: Stage, chance: random.Random) -> Iterator[str]:
     killed, model, status = False, "", ("", "")
     while status[0] != "failed":
         if status[0] or not model:  # it was trained before anybody could strike
-            trainers = trainers(stage)
-            model = chance.choice(sorted(trainers)) if trainers else ""
+            under_way = trainers(stage)
+            model = chance.choice(sorted(under_way)) if under_way else ""
         if pid := trainers(stage).get(model):
             send([pid])
             killed = True

@@ -1,4 +1,4 @@
-"""All kinds of faults: their names, which cannot be together, which need a bucket or cannot be made."""
+"""All kinds of faults: names, which cannot be together, which need a bucket or cannot be made."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ FAULTS: dict[str, Fault] = {
     "GPU lost": machine_faults.gpu_lost,
     "node killed": faults.node_killed,
     "node of another type": machine_faults.node_of_another_type,
-    "node cut off, 5 s": partial(network_faults.node_cut_off, SHORT),
-    "node cut off, 60 s": partial(network_faults.node_cut_off, LONG),
+    "node cut off 5 s": partial(network_faults.node_cut_off, SHORT),
+    "node cut off 60 s": partial(network_faults.node_cut_off, LONG),
     "Ray head killed": faults.head_killed,
     "Ray calls fail": partial(network_faults.ray_with, network_faults.FAILURES),
     "Ray calls late": partial(network_faults.ray_with, network_faults.DELAYS),
@@ -54,7 +54,7 @@ ALONE = (  # not beside each other: each takes away, or holds up, what another o
     *("Prefect server killed", "PostgreSQL killed", "checkpoint damaged", "bit flipped"),
     *("worker hangs", "poison model"),  # and nothing else is to end the worker that hangs
     *("driver killed", "driver interrupted", "driver terminated", "driver paused"),
-    *("node cut off, 5 s", "node cut off, 60 s", "node of another type", "GPU lost"),
+    *("node cut off 5 s", "node cut off 60 s", "node of another type", "GPU lost"),
     *("Ray calls fail", "Ray calls late", *IN_BUCKET),
 )
 
@@ -67,7 +67,7 @@ def left_out(stage: Stage) -> dict[str, str]:
     if not stage.clock.there:
         reasons["clock jumps"] = "no C compiler"
     if why_not := stage.network.why_not:
-        reasons |= dict.fromkeys(("node cut off, 5 s", "node cut off, 60 s"), why_not)
+        reasons |= dict.fromkeys(("node cut off 5 s", "node cut off 60 s"), why_not)
     if not machine_faults.can_pretend():
         reasons["node of another type"] = "only a processor with AVX-512 can pretend to have none"
     return reasons
