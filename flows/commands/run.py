@@ -27,7 +27,7 @@ from infra.workers import Stopped
 from tasks.report.published import SIX
 from tasks.study.damage import damage_text
 from tasks.study.dynamics import cells_without_traces
-from tasks.study.model import DIVERGED, FAILED, TRAINED
+from tasks.study.model import DAMAGED, DIVERGED, FAILED, TRAINED
 from tasks.study.spec import Study
 from tasks.study.stored import STUDY_FILE
 from tasks.study.survey import CellState, several_instructions, survey, totals
@@ -182,8 +182,10 @@ def _end(
         missing = f"{unfinished} models are left to train and {unscored} to score"
         troubles = [*troubles, f"{missing}. {RUN_AGAIN}"]
     damaged = sorted(part for part in store.damaged if store.is_damaged(*part, deep=True))
-    if text := damage_text(store, [f"{table}/{key}.parquet" for table, key in damaged]):
-        troubles = [*troubles, text]
+    if damaged:
+        names = [f"{table}/{key}.parquet" for table, key in damaged]
+        again = f"To make it again: {command()} run SPEC --store {store} --retry {DAMAGED}"
+        troubles = [*troubles, damage_text(store, names, again)]
     if names := cells_without_traces(study, store, states):
         say(_without_dynamics(names, len(states)))
     if warning := several_instructions(states):
