@@ -12,8 +12,10 @@ from tests.campaign.stage import ENDING_SECONDS, Stage
 NOTICING_SECONDS = 15.0  # in which a node learns that it was given up, and ends
 # Ray's own switches for tests (ray_config_def.h), read by each process of the cluster at its start:
 # percentages of calls that are not sent, whose answer is lost, and of which an error comes at once
-# although they are sent; and microseconds by which a process handles each event late.
+# although they are sent; and microseconds by which a process handles each event late. Processes of
+# one machine always reach each other, as Ray expects.
 FAILURES = {
+    "RAY_testing_rpc_failure_avoid_intra_node_failures": "true",
     "RAY_testing_rpc_failure": json.dumps(
         {
             "*": {
