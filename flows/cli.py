@@ -88,7 +88,11 @@ def run(
     workers: Annotated[int | None, Parameter(help="models at once on this machine [cores]")] = None,
     ray: RayAddress = None,
     retry: Annotated[
-        str, Parameter(help="train again the models that: failed, diverged, or failed,diverged")
+        str,
+        Parameter(
+            help="train again the models that: failed, diverged, or failed,diverged; damaged: "
+            "those whose results cannot be read"
+        ),
     ] = "",
     join: Annotated[bool, Parameter(help="work together with the run that has the store")] = False,
     timeline: Annotated[
@@ -107,12 +111,13 @@ def run(
     with recorded_to(timeline):
         with span("imports"):
             from flows.commands.run import run_study
-            from tasks.study.model import CAN_RETRY
+            from tasks.study.model import CAN_RETRY, DAMAGED
             from tasks.study.reading import read_study
 
         statuses = {status for status in retry.split(",") if status}
-        for status in statuses - set(CAN_RETRY):
-            raise WrongInput("--retry", status, one_of(CAN_RETRY, status))
+        accepted = (*CAN_RETRY, DAMAGED)
+        for status in statuses - set(accepted):
+            raise WrongInput("--retry", status, one_of(accepted, status))
         use_folder(data_dir)
         study = read_study(spec, set_)
         return run_study(

@@ -12,6 +12,8 @@ from infra.store import Store
 from infra.timeline import span
 from tasks.leftovers import remove_what_stayed
 from tasks.study.groups import is_finished
+from tasks.study.model import DAMAGED
+from tasks.study.repair import forget_damaged
 from tasks.study.sources import ShowProgress, no_progress
 from tasks.study.spec import Study
 from tasks.study.stored import STUDY_FILE, check_store, forget, settled_study, stored_study
@@ -75,6 +77,9 @@ def open_study(
         if check_store(study, store):
             store.write_json(study.model_dump(mode="json"), STUDY_FILE)
         retried = forget(study, store, retry) if retry else 0
+        if DAMAGED in retry:
+            with span("every part is read"):
+                retried += forget_damaged(study, store)
         finished = False
         if states is None:
             with span("survey"):

@@ -11,8 +11,12 @@ from infra.errors import WrongInput
 
 ACCEPTED = "a bucket that exists, an endpoint that answers, a key that may do this"
 ATTEMPTS, CONNECT_SECONDS, ANSWER_SECONDS = 3, 5, 15
-AWAY = re.compile(  # errors of a store that is out of reach or overloaded
-    "AWS Error (NETWORK_CONNECTION|SERVICE_UNAVAILABLE|SLOW_DOWN|THROTTLING|INTERNAL_FAILURE)"
+# Errors of a store that is out of reach or overloaded; NO_SUCH_UPLOAD: it finished a write whose
+# answer was lost, and was asked to finish it again.
+AWAY = re.compile(
+    "AWS Error (NETWORK_CONNECTION|SERVICE_UNAVAILABLE|SLOW_DOWN|THROTTLING|INTERNAL_FAILURE"
+    "|REQUEST_TIMEOUT|NO_SUCH_UPLOAD"
+    r"|[A-Z_]+ \(HTTP status (429|5\d\d)\))"  # an answer without a body names no other error
 )
 KEY = re.compile(r"://[^/@\s]*(:[^@\s]*)?@")  # secrets may have slashes in them
 

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
+from infra.checksum import is_whole, parquet_bytes, without_checksum
 from infra.files import Files
 from infra.tables import TABLES, schema
 
@@ -32,6 +33,10 @@ def merged_key(cell: str) -> str:
 
 class Store(Files):
     """Reads and writes one study's results; needs neither Ray nor Prefect."""
+
+    def __init__(self, uri: str | Path) -> None:
+        super().__init__(uri)
+        self.damaged: set[tuple[str, str]] = set()  # parts that could not be read so far
 
     def prepare(self) -> None:
         """Create the store, or raise if it cannot be written."""
@@ -55,17 +60,8 @@ class Store(Files):
             raise ValueError(f"table {table}: found {rows.schema.names}, or other types")
         if made_from:
             rows = rows.replace_schema_metadata({**rows.schema.metadata, "made_from": made_from})
-        large = rows.nbytes >= COMPACT_FROM
-        content = pa.BufferOutputStream()
-        pq.write_table(
-            rows,
-            content,
-            compression="zstd" if large else "none",
-            use_dictionary=large,
-            write_statistics=large,
-            write_page_checksum=True,
-        )
-        self.write_bytes(content.getvalue(), "tables", table, f"{key}.parquet", lasting=lasting)
+        content = parquet_bytes(rows, compact=rows.nbytes >= COMPACT_FROM)
+        self.write_bytes(content, "tables", table, f"{key}.parquet", lasting=lasting)
 
     def parts(self, table: str) -> list[str]:
         return [n.removesuffix(".parquet") for n in self.names("tables", table)]
@@ -172,15 +168,15 @@ class Store(Files):
         if small:
             older = self._read_parts(table, [key], None)
             if not older and self.has_part(table, key):
-                self._move_damaged(table, key)
+                self.set_aside(table, key)
             own = list(small.values())
             rows = pa.concat_tables([*_without(list(older.values()), own), *own])
             self.write_part(table, key, rows, lasting=True)
             for small_key in small:
                 self.remove_part(table, small_key)
 
-    def _move_damaged(self, table: str, key: str) -> None:
-        """Keep a damaged part in another folder, as a new one gets its name."""
+    def set_aside(self, table: str, key: str) -> None:
+        """Move a damaged part to another folder, as a new one gets its name."""
         name = f"{table}-{key}-{uuid.uuid4().hex[:8]}.parquet"
         if self.local:
             Path(self.path(DAMAGED)).mkdir(exist_ok=True)
@@ -227,15 +223,19 @@ class Store(Files):
         except FileNotFoundError:
             return None
         try:  # reading is outside: a store out of reach must not look like a damaged part
+            whole = is_whole(content)
+            if whole is False:
+                raise ValueError(f"table {table}: a checksum that is wrong")
             file = pq.ParquetFile(
                 pa.BufferReader(content),
-                page_checksum_verification=True,
+                page_checksum_verification=not whole,
                 read_dictionary=list(encoded),
             )
-            rows = file.read(columns=columns, use_threads=False)
+            rows = without_checksum(file.read(columns=columns, use_threads=False))
             _check_shape(file, rows, table)
             return _completed(rows, table, columns)
         except (pa.ArrowException, OSError, ValueError):  # the parser's errors at wrong bytes
+            self.damaged.add((table, key))
             return None
 
 

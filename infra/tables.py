@@ -89,6 +89,13 @@ TABLES: dict[str, tuple[str, tuple[pa.Field, ...]]] = {
                 "(SHA-256 of requirements.lock), processor and instructions",
             ),
             _column(
+                "instructions",
+                pa.string(),
+                "instruction set of all its steps, on which the last digits depend, such as "
+                "`x86_64, AVX-512`, or `CUDA 9.0`; null of a model that was given up without a "
+                f"worker, and {NEW}",
+            ),
+            _column(
                 "memory_mb",
                 pa.float64(),
                 "peak resident memory in MB of the worker's process during the last try, with "

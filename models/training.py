@@ -52,6 +52,14 @@ class Losses(NamedTuple):
     regulariser: Tensor | None = None  # none: the loss without the reconstruction
 
 
+class OtherInstructions(Exception):
+    """A checkpoint was made with another instruction set, which rounds differently."""
+
+    def __init__(self, step: int, made_with: str) -> None:
+        super().__init__(step, made_with)
+        self.step, self.made_with = step, made_with
+
+
 class Diverged(ArithmeticError):
     """A loss that is not finite ends the model."""
 
@@ -92,6 +100,7 @@ class Training(LightningModule):
         self.done = 0  # steps
         self.steps = recipe.steps
         self.seconds = 0.0  # that earlier attempts took; the caller measures them
+        self.instructions = ""  # the instruction set of all steps; the caller knows it
 
     def initialise(self, generator: torch.Generator) -> None:
         raise NotImplementedError
@@ -152,13 +161,16 @@ class Training(LightningModule):
         states = {name: part and part.state_dict() for name, part in self.parts().items()}
         curve = [tuple(point) for point in self.curve]
         file = io.BytesIO()
-        torch.save({"done": self.done, "seconds": self.seconds, **states, "curve": curve}, file)
+        facts = {"done": self.done, "seconds": self.seconds, "instructions": self.instructions}
+        torch.save({**facts, **states, "curve": curve}, file)
         return file.getvalue()
 
     def restore(self, checkpoint: bytes) -> None:
         state: dict[str, Any] = torch.load(
             io.BytesIO(checkpoint), map_location="cpu", weights_only=True
         )
+        if state["instructions"] != self.instructions:
+            raise OtherInstructions(state["done"], state["instructions"])
         for name, part in self.parts().items():
             if part:
                 part.load_state_dict(state[name])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from contextlib import suppress
 
 from infra.store import Store
 
@@ -23,8 +22,11 @@ class Checkpoints:
         if self._newest_is_whole is None:
             self._whole(NEWEST)
         if self._newest_is_whole:  # a damaged one must not push out a good one
-            with suppress(FileNotFoundError):  # somebody removed it: there is nothing to keep
+            try:
                 self.store.move((*self.folder, NEWEST), (*self.folder, BEFORE))
+            except OSError:  # fine if another worker, which trains the model too, took it away
+                if self.store.exists(*self.folder, NEWEST):
+                    raise
         sealed = hashlib.sha256(content).digest() + content
         self.store.write_bytes(sealed, *self.folder, NEWEST)
         self._newest_is_whole = True

@@ -27,6 +27,7 @@ def write_row(model: Model, store: Store, status: str, reason: str = "", **numbe
         "kl_per_latent": [[]],
         "training_steps": model.steps,
         "versions": versions(),
+        "instructions": None,
         "memory_mb": None,
         "tries": len(model_log(store, model.id).tries()) or None,
     }

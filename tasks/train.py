@@ -20,6 +20,7 @@ from infra.timeline import span
 from metrics import INFORMATIVE_KL
 from models.architecture import VAE
 from models.building import build_network, build_training
+from models.instructions import instruction_set
 from models.network import Network, Prior
 from models.representation import (
     Pictures,
@@ -30,11 +31,12 @@ from models.representation import (
     unsupervised,
 )
 from models.traces import activations
-from models.training import CurvePoint, Diverged, Feed, Training
+from models.training import CurvePoint, Diverged, Feed, OtherInstructions, Training
 from tasks.checkpoints import Checkpoints
 from tasks.data_sets import all_pictures, drawn_pictures, load, probe_of
 from tasks.leftovers import remove_leftovers
 from tasks.log import BEGINS, model_log
+from tasks.lost_gpu import end_process, gpu_is_lost
 from tasks.machine_check import check_machine
 from tasks.model_row import status_of, versions, write_row
 from tasks.snapshots import Snapshots, trace_samples
@@ -65,13 +67,25 @@ def train_model(store: Store, study: Study, model: Model) -> str:
     try:
         attempt.run()
         return TRAINED
+    except EndedElsewhere:
+        attempt.log.add("another worker has trained it")
+        status = status_of(model, store)
+        remove_leftovers(store, study, model, status)
+        return status
     except Diverged as error:
         return attempt.give_up(DIVERGED, str(error))
     except Exception as error:
         if out_of_reach(error):  # not the model's fault: it continues when the store is there again
             raise
+        if gpu_is_lost(error):
+            end_process(error, attempt.log)
         attempt.log.add(traceback.format_exc())
         return attempt.give_up(FAILED, _in_a_line(error))
+
+
+class EndedElsewhere(Exception):
+    """Another worker has written the model's row. A driver takes a worker that it cannot reach for
+    dead and tries the model elsewhere, while that worker may still train it."""
 
 
 class _Attempt:
@@ -87,6 +101,7 @@ class _Attempt:
         self.saved_step = 0
         self.reported_at = -math.inf
         self.training: Training | None = None
+        self.instructions = instruction_set(model.recipe.precision, _has_gpu(study))
 
     def run(self) -> None:
         with span("data and network"):
@@ -200,6 +215,7 @@ class _Attempt:
             self._after_chunk,
             settings.log_every,
         )
+        training.instructions = self.instructions
         training.initialise(_torch_stream(model.id, "init"))
         return training
 
@@ -208,6 +224,12 @@ class _Attempt:
             training = self._training(data_set)
             try:
                 training.restore(checkpoint)
+            except OtherInstructions as error:
+                self.log.add(
+                    f"the checkpoint of step {error.step} is not used: it was made with "
+                    f"{error.made_with}, this machine has {self.instructions}"
+                )
+                continue
             except Exception:  # of other versions or another model: its steps are lost
                 continue
             if (step := self.snapshots.missing(training.done)) is None:
@@ -246,9 +268,13 @@ class _Attempt:
             training.seconds += now - self.began
             self.began = self.saved_at = now
             self.saved_step = training.done
+            if status_of(self.model, self.store):
+                raise EndedElsewhere
             self.checkpoints.save(training.checkpoint())
 
     def give_up(self, status: str, reason: str) -> str:
+        if ended := status_of(self.model, self.store):  # elsewhere, and better
+            return ended
         self._finish(status, reason)
         return status
 
@@ -258,6 +284,7 @@ class _Attempt:
         if self.training:
             numbers["steps"] = self.training.done
             seconds += self.training.seconds
+        numbers["instructions"] = self.instructions
         numbers["memory_mb"] = peak_megabytes() if self.counts_memory else None
         self.log.add(f"{status}{': ' if reason else ''}{reason}, {seconds:.1f} s in all")
         write_row(self.model, self.store, status, reason, seconds=seconds, device=device, **numbers)

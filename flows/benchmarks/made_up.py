@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 import data
+from infra.provenance import machine
 from infra.store import Store, merged_key
 from metrics import METRICS
 from metrics.base.inputs import Inputs, Score
@@ -102,6 +103,7 @@ def _models(study: Study, kl: Numbers, draws: np.random.Generator) -> dict[str, 
         "kl_per_latent": kl.tolist(),
         "training_steps": study.training.steps,
         "versions": versions(),
+        "instructions": machine()["instructions"],
         "memory_mb": draws.normal(900, 40, models),
         "tries": 1,
     }

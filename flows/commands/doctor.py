@@ -44,8 +44,10 @@ RAY_IS_FULL_AT = 0.95  # of the disk: Ray then refuses work
 STORE_SECONDS = 1.5  # for the ends of parts: a large study has tens of thousands
 TORCH = """
 import torch
+from models.instructions import instruction_set
 gpus = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
-print(f"{torch.__version__}; GPUs: {', '.join(gpus) or 'none, models train on the CPU'}")
+gpus = ', '.join(gpus) or 'none, models train on the CPU'
+print(f"{torch.__version__}; instructions: {instruction_set()}; GPUs: {gpus}")
 """
 SECRET_NAMES = re.compile(r"AUTH_STRING|API_KEY|TOKEN$|SECRET|PASSWORD")
 IN_ADDRESS = re.compile(r"(\w://)[^/\s]*@")
@@ -316,7 +318,8 @@ def _parts(store: Store, deep: bool) -> Finding:
     how = "read" if deep else "looked at; --deep reads every byte"
     text = f"{len(damaged):,} damaged; {len(is_damaged):,} of {len(parts):,} {how}"
     if damaged:
-        return warn(f"{text}: {first(damaged)}", "The next tolstoy run repairs what it can")
+        advice = f"To make it again: tolstoy run SPEC --store {store} --retry damaged"
+        return warn(f"{text}: {first(damaged)}", advice)
     return ok(text)
 
 

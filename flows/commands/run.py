@@ -25,12 +25,13 @@ from infra.store import Store
 from infra.timeline import span
 from infra.workers import Stopped
 from tasks.report.published import SIX
+from tasks.study.damage import damage_text
 from tasks.study.dynamics import cells_without_traces
-from tasks.study.model import DIVERGED, FAILED, TRAINED
+from tasks.study.model import DAMAGED, DIVERGED, FAILED, TRAINED
 from tasks.study.precision import check_local_precision
 from tasks.study.spec import Study
 from tasks.study.stored import STUDY_FILE
-from tasks.study.survey import CellState, survey, totals
+from tasks.study.survey import CellState, several_instructions, survey, totals
 from tasks.words import plural
 
 if TYPE_CHECKING:
@@ -182,8 +183,15 @@ def _end(
     if unfinished or unscored:  # something lost or damaged their rows while the run worked
         missing = f"{unfinished} models are left to train and {unscored} to score"
         troubles = [*troubles, f"{missing}. {RUN_AGAIN}"]
+    damaged = sorted(part for part in store.damaged if store.is_damaged(*part, deep=True))
+    if damaged:
+        names = [f"{table}/{key}.parquet" for table, key in damaged]
+        again = f"To make it again: {command()} run SPEC --store {store} --retry {DAMAGED}"
+        troubles = [*troubles, damage_text(store, names, again)]
     if names := cells_without_traces(study, store, states):
         say(_without_dynamics(names, len(states)))
+    if warning := several_instructions(states):
+        say(warning)
     show = as_json if json else as_lines
     print(show(study, store, states, troubles, report))
     bad = sum(state.count(FAILED) + state.count(DIVERGED) for state in states)

@@ -23,7 +23,13 @@ from tasks.study.damage import damage_text, damaged_parts
 from tasks.study.groups import is_finished
 from tasks.study.spec import Study
 from tasks.study.stored import stored_study
-from tasks.study.survey import CellState, survey, totals
+from tasks.study.survey import (
+    CellState,
+    instruction_sets,
+    several_instructions,
+    survey,
+    totals,
+)
 from tasks.study.under_way import FOLDER as UNDER_WAY
 from tasks.words import plural
 
@@ -69,6 +75,7 @@ class Status:
             "drivers": list(self.drivers),
             **({} if self.compared is None else {"cells_compared_by_dynamics": self.compared}),
             "damaged": list(self.damaged),
+            "instructions": dict(instruction_sets(self.cells)),
             "failures": [group.as_json() for group in failures(self.cells)],
             "retry": retry(self.cells, self.store) or None,
             "cells": [state.as_json() for state in self.cells],
@@ -140,6 +147,7 @@ def _text(now: Status) -> str:
         table(COLUMNS, [[row[name] for name in COLUMNS] for row in rows]),
         failures_text(now.cells, now.store),
         damage_text(now.store, now.damaged),
+        several_instructions(now.cells),
         f"{now.study.name} in {now.store}: {now.line()}; {now.activity()}",
     ]
     return "\n\n".join(block for block in blocks if block)

@@ -40,6 +40,7 @@ MODEL_COLUMNS = [
     "kl",
     "elbo",
     "versions",
+    "instructions",
     "memory_mb",
     "tries",
 ]

@@ -41,7 +41,7 @@ def provenance(results: Results) -> Provenance:
         ("Lock of packages when trained, SHA-256", _values(made, "lock", "no lock known")),
         ("Versions when trained", "; ".join(dict.fromkeys(map(packages_text, made)))),
         ("Processor", _values(made, "processor", "not recorded")),
-        ("Instructions", _values(made, "instructions", "not recorded")),
+        ("Instructions", _instructions(frames.models, made)),
         ("Trained on", ", ".join(sorted({d for d in frames.models["device"].dropna() if d}))),
         ("Core-hours", _core_hours(results)),
         ("Data", "; ".join(_data(study, frames.models))),
@@ -76,6 +76,17 @@ def _commit(made: dict[str, str], length: int | None = None) -> str:
     if not number:
         return "no commit known"
     return f"commit {number[:length]}" + (" with changes" if changed else "")
+
+
+def _instructions(models: pd.DataFrame, made: Sequence[dict[str, str]]) -> str:
+    """The sets of all steps; of older models what their last processor had."""
+    recorded = [
+        {**older, **({} if pd.isna(name) else {"instructions": str(name)})}
+        for name, older in zip(models["instructions"], made, strict=True)
+    ]
+    text = _values(recorded, "instructions", "not recorded")
+    several = len({one["instructions"] for one in recorded if "instructions" in one}) > 1
+    return f"{text}; these round differently" if several else text
 
 
 def _values(made: Sequence[dict[str, str]], name: str, unknown: str) -> str:

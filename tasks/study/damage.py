@@ -9,6 +9,7 @@ from tasks.study.survey import CellState
 from tasks.words import plural
 
 NAMED = 3
+REPAIRED = "The next tolstoy run repairs what it can."
 
 
 def damaged_parts(store: Store, states: Sequence[CellState]) -> list[str]:
@@ -34,7 +35,7 @@ def damaged_parts(store: Store, states: Sequence[CellState]) -> list[str]:
     return damaged
 
 
-def damage_text(store: Store, damaged: Sequence[str]) -> str:
+def damage_text(store: Store, damaged: Sequence[str], advice: str = REPAIRED) -> str:
     """A sentence for people; empty if nothing is damaged."""
     if not damaged:
         return ""
@@ -42,5 +43,5 @@ def damage_text(store: Store, damaged: Sequence[str]) -> str:
     what = "is damaged and counts" if len(damaged) == 1 else "are damaged and count"
     return (
         f"{plural(len(damaged), 'part')} of the tables in {store} {what} as missing: "
-        f"{', '.join(damaged[:NAMED])}{more}. The next tolstoy run repairs what it can."
+        f"{', '.join(damaged[:NAMED])}{more}. {advice}"
     )

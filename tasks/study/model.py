@@ -17,6 +17,7 @@ from tasks.study.axes import sweep_name, sweep_of
 # How a model ends: a row of `models` has one of these.
 TRAINED, DIVERGED, FAILED = STATUSES = ("trained", "diverged", "failed")
 CAN_RETRY = (FAILED, DIVERGED)
+DAMAGED = "damaged"  # no end of a model: with `--retry`, those whose results cannot be read
 
 
 NETWORK_FIELDS = ("data", "source", "method", "strength", "seed", "architecture", "latents")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +18,7 @@ from tasks.study.model import STATUSES, TRAINED, Cell, Model
 from tasks.study.scores import is_outdated
 from tasks.study.spec import Study
 from tasks.study.under_way import steps_under_way
+from tasks.words import plural
 
 
 @dataclass
@@ -29,6 +31,7 @@ class CellState:
     with_scores: set[str] = field(default_factory=set)  # ids of models with at least one metric
     reasons: dict[str, str] = field(default_factory=dict)  # of those that are not trained
     under_way: dict[str, int] = field(default_factory=dict)  # steps done, of models in training
+    instructions: dict[str, str] = field(default_factory=dict)  # sets, where the rows name them
 
     @property
     def unfinished(self) -> list[Model]:
@@ -85,7 +88,7 @@ def survey(study: Study, store: Store, cells: Sequence[Cell] | None = None) -> l
 
     `cells` are the study's, where they were expanded before: 12,600 ids take a while.
     """
-    rows = store.read("models", ["model_id", "status", "reason"])
+    rows = store.read("models", ["model_id", "status", "reason", "instructions"])
     ended = {row["model_id"]: row for row in rows.to_pylist()}
     wanted = set(study.metrics.names)
     scored: set[str] = set()
@@ -105,10 +108,31 @@ def survey(study: Study, store: Store, cells: Sequence[Cell] | None = None) -> l
                 scored=rows_of.keys() & scored if wanted else set(rows_of),
                 with_scores=rows_of.keys() & with_scores,
                 reasons={i: row["reason"] for i, row in rows_of.items() if row["reason"]},
+                instructions={
+                    i: row["instructions"] for i, row in rows_of.items() if row["instructions"]
+                },
                 under_way={m.id: under_way[m.id] for m in cell.models if m.id in under_way},
             )
         )
     return states
+
+
+def instruction_sets(states: Sequence[CellState]) -> Counter[str]:
+    """How many models were trained with each, of those whose rows say it."""
+    return Counter(name for state in states for name in state.instructions.values())
+
+
+def several_instructions(states: Sequence[CellState]) -> str:
+    """What to say where models of a study were trained with different instruction sets."""
+    count = instruction_sets(states)
+    if len(count) < 2:
+        return ""
+    sets = "; ".join(f"{name} ({plural(n, 'model')})" for name, n in count.most_common())
+    return (
+        f"The models were trained with different instruction sets: {sets}. These round "
+        "differently, so the same model has other last digits with another set. Each model has "
+        "one set: the column instructions of the table models names it."
+    )
 
 
 def _with_metrics(rows: pa.Table, wanted: set[str]) -> tuple[set[str], set[str]]:

@@ -1,20 +1,15 @@
-"""A round: the study is run, and run again, through its faults until it ends well; then judged."""
+"""A round: the study is run, and run again, through its faults until it ends well."""
 
 from __future__ import annotations
 
-import math
-import operator
 import random
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from typing import Any
 
-from infra.store import Store
-from tests.campaign.faults import ALONE, FAULTS, STRUCK
+from tests.campaign.kinds import ALONE, FAULTS
+from tests.campaign.moments import STRUCK
 from tests.campaign.stage import Driver, Lost, Stage
-from tests.flows.conftest import contents
 
 ROUND_SECONDS = 1500.0
 PAUSE_SECONDS = 2.0  # before a driver that ended is started again, as a supervisor would
@@ -61,7 +56,8 @@ class Round:
             self.say(f"    with a traceback: {ended.log}")
         self.gave_up |= ended.code == 1
         time.sleep(PAUSE_SECONDS)
-        return self.stage.start_driver(*(("--retry", "failed") if ended.code == 1 else ()))
+        retry = ["failed"] * (ended.code == 1) + ["damaged"] * self.stage.has_damage
+        return self.stage.start_driver(*(("--retry", ",".join(retry)) if retry else ()))
 
     def _start_faults(self) -> None:
         if len(self.active) == AT_ONCE or time.monotonic() < self._next_at:
@@ -89,59 +85,3 @@ class Round:
 
     def _in_a_while(self) -> float:
         return time.monotonic() + self.chance.uniform(0.5, 6)
-
-
-def judge(stage: Stage, undisturbed: dict[str, Any], gave_up: bool) -> None:
-    """Raises Lost unless the store is as if nothing had happened, and nothing was left behind.
-
-    All to the last bit; but comparisons multiply the codes of all models of a tile in one product
-    of single precision, which rounds as its shape has it: if a model came later than the others,
-    what is compared is the same to five digits.
-    """
-    store = Store(stage.store)
-    ids = store.read("models")["model_id"].to_pylist()
-    if len(ids) != len(set(ids)):
-        raise Lost("a model twice")
-    rows_of = contents(stage.store)
-    for name, rows in undisturbed.items():
-        same = near if gave_up and name in ("pairs", "ranks") else operator.eq
-        if not same(rows_of[name], rows):
-            raise Lost(f"{name}: {len(rows_of[name])} rows differ from the {len(rows)} undisturbed")
-    litter = [str(path.relative_to(stage.store)) for path in _litter(stage.store)]
-    if litter:
-        raise Lost(f"left behind: {litter}")
-    within(60, lambda: stage.workers("train", "score", "compare"), "workers that still run")
-    within(60, stage.server.under_way, "still Running in Prefect")
-
-
-def near(rows: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> bool:
-    """Whether these are the same rows, their numbers up to rounding."""
-    return len(rows) == len(wanted) and all(
-        keys == others and all(math.isclose(a, b, rel_tol=1e-5) for a, b in zip(x, y, strict=True))
-        for (keys, x), (others, y) in zip(_by_keys(rows), _by_keys(wanted), strict=True)
-    )
-
-
-def _by_keys(rows: list[dict[str, Any]]) -> list[tuple[str, list[float]]]:
-    """What names a row, and its numbers."""
-    numbers = ("udr", "udr_eq2")
-    return sorted(
-        (
-            repr([value for name, value in row.items() if name not in numbers]),
-            [row[name] for name in numbers if name in row],
-        )
-        for row in rows
-    )
-
-
-def _litter(store: Path) -> list[Path]:
-    patterns = ("*.tmp", "checkpoint*", "drivers/*.json", "claims/[!.]*", "*probe*")
-    return [path for pattern in patterns for path in store.rglob(pattern)]
-
-
-def within(seconds: float, remaining: Callable[[], Sequence[object]], what: str) -> None:
-    deadline = time.monotonic() + seconds
-    while rest := remaining():
-        if time.monotonic() > deadline:
-            raise Lost(f"{what}: {list(rest)[:5]}")
-        time.sleep(1)

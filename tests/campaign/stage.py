@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from infra.store import Store
+from tests.campaign.bucket import Bucket
 from tests.campaign.clock import Clock
 from tests.campaign.disk import Disk
 from tests.campaign.family import adopt_orphans, end_all, kill_tree, ours
+from tests.campaign.network import Network
 from tests.campaign.prefect_on_postgres import Postgres, PrefectServer
 from tests.campaign.ray_cluster import RayCluster
 from tests.flows.conftest import TINY, write_spec
 
+PLUG_IN = Path(__file__).with_name("plug_in")
+LOSE_GPU = "lose-gpu"
 ENDING_SECONDS = 90.0  # a driver that is told to end, or has lost its cluster, does so within these
 
 
@@ -56,26 +61,50 @@ class Stage:
     spec: Path
     disk: Disk
     clock: Clock
+    network: Network
+    bucket: Bucket
     cluster: RayCluster
     database: Postgres
     server: PrefectServer
     environment: dict[str, str]
+    say: Callable[[str], None] = print
     drivers: int = 0
-    store: Path = Path()
+    uri: str = ""  # of the store, as drivers have it
+    store: Store = field(default_factory=lambda: Store("/"))  # the same, past the bucket's proxy
+    flipped: set[tuple[str, str]] = field(default_factory=set)  # parts of tables
+    mixed: bool = False  # whether a node of another type worked on it
     tries: int = 10
     driver: Driver | None = None
     disturbed: int = 0  # faults so far
     active_faults: int = 0  # of these, how many are not over
 
-    def new_round(self, number: int) -> None:
+    @property
+    def lose_gpu(self) -> Path:
+        """While this file exists, the first process that trains loses its GPU."""
+        return self.folder / LOSE_GPU
+
+    def new_round(self, number: int, in_bucket: bool = False) -> None:
         """A new store; those of earlier rounds, which were right, are removed."""
         for older in self.disk.folder.glob("store-*"):
             shutil.rmtree(older)
-        self.store, self.tries, self.driver = self.disk.folder / f"store-{number}", 10, None
+        name = f"store-{number}"
+        self.uri = self.bucket.uri(name) if in_bucket else str(self.disk.folder / name)
+        self.store = Store(self.bucket.uri(name, False) if in_bucket else self.uri)
+        self.tries, self.driver = 10, None
+        self.flipped, self.mixed = set(), False
+        self.lose_gpu.unlink(missing_ok=True)
         self.clock.jump(0)
 
+    @property
+    def has_damage(self) -> bool:
+        """Whether a part that was damaged on purpose is still there as it was."""
+        return any(self.store.is_damaged(*part, deep=True) for part in self.flipped)
+
+    def drivers_in_store(self) -> list[str]:
+        return [name for name in self.store.names("drivers") if name.endswith(".json")]
+
     def start_driver(self, *more: str) -> Driver:
-        arguments = ["run", str(self.spec), "--store", str(self.store)]
+        arguments = ["run", str(self.spec), "--store", self.uri]
         arguments += ["--ray", self.cluster.address, "--set", f"running.tries={self.tries}", *more]
         settings = {"PREFECT_API_URL": self.server.url, **self.cluster.settings}
         return self.tolstoy(arguments, {**settings, **self.clock.environment})
@@ -105,6 +134,8 @@ class Stage:
             self.driver.process.wait()
         self.disk.free()
         self.disk.release()
+        self.network.mend()
+        self.bucket.bad_day, self.cluster.switches = "", {}
         self.server.kill()
         self.database.stop()
         self.database.start()
@@ -117,7 +148,7 @@ class Stage:
 
     def outcome(self, model_id: str) -> tuple[str, str]:
         """Status and reason of a model, as far as there is a row."""
-        for row in Store(self.store).read("models", ["model_id", "status", "reason"]).to_pylist():
+        for row in self.store.read("models", ["model_id", "status", "reason"]).to_pylist():
             if row["model_id"] == model_id:
                 return row["status"], row["reason"]
         return "", ""
@@ -130,11 +161,14 @@ def set_up() -> Iterator[Stage]:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = Path(tempfile.mkdtemp(prefix="tolstoy-"))  # short: Ray has sockets below it
     folder.chmod(0o711)  # PostgreSQL may be another user
-    disk = Disk(folder / "disk")
+    disk, network = Disk(folder / "disk"), Network()
+    bucket = Bucket(network.head, late_seconds=lambda: random.uniform(1, 8))
     try:
-        yield _started(folder, disk)
+        yield _started(folder, disk, network, bucket)
     finally:
         end_all()
+        bucket.stop()
+        network.remove()
         disk.remove()
         if os.environ.get("TOLSTOY_KEEP"):
             print(f"kept: {folder}")
@@ -142,17 +176,18 @@ def set_up() -> Iterator[Stage]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _started(folder: Path, disk: Disk) -> Stage:
+def _started(folder: Path, disk: Disk, network: Network, bucket: Bucket) -> Stage:
     environment = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(("RAY_", "PREFECT_"))
+        if not name.startswith(("RAY_", "PREFECT_", "AWS_"))
     }
     environment |= {
         "COLUMNS": "200",
         "OMP_NUM_THREADS": "1",
         "RAY_USAGE_STATS_ENABLED": "0",
         "DO_NOT_TRACK": "1",
+        "AWS_EC2_METADATA_DISABLED": "true",
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "PREFECT_HOME": str(folder / "prefect"),
     }
@@ -162,9 +197,12 @@ def _started(folder: Path, disk: Disk) -> Stage:
     spec = write_spec(
         folder / "tiny.yaml", seeds=3, training=training, metrics=metrics, running=running
     )
-    cluster = RayCluster(folder, environment)
+    places = [str(PLUG_IN), *filter(None, [environment.get("PYTHONPATH")])]
+    loses_gpus = {"PYTHONPATH": os.pathsep.join(places), "TOLSTOY_LOSE_GPU": str(folder / LOSE_GPU)}
+    cluster = RayCluster(folder, {**environment, **loses_gpus}, network)
     cluster.start()
     database = Postgres(folder)
     server = PrefectServer(folder, database, environment)
     server.start()
-    return Stage(folder, spec, disk, Clock(folder), cluster, database, server, environment)
+    clock = Clock(folder)
+    return Stage(folder, spec, disk, clock, network, bucket, cluster, database, server, environment)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 import time
-from typing import Any
 
 import pytest
+from pyarrow.fs import copy_files
 
-from tests.campaign.faults import FAULTS, left_out
+from tests.campaign.judging import Undisturbed, judge
+from tests.campaign.kinds import FAULTS, IN_BUCKET, left_out
 from tests.campaign.prefect_on_postgres import PACKAGE, programs
-from tests.campaign.rounds import Round, judge
+from tests.campaign.rounds import Round
 from tests.campaign.stage import Lost, Stage, set_up
 from tests.campaign.tally import Tally
-from tests.flows.conftest import contents
 
 PER_ROUND = 10
 LEAST = 2  # of each kind
@@ -30,6 +29,7 @@ def test_a_study_survives_every_fault() -> None:
     only = tuple(filter(None, os.environ.get("TOLSTOY_FAULTS", "").split(",")))
     say(f"seed {seed}")
     with set_up() as stage:
+        stage.say = say
         tally = Tally(seed, left_out(stage))
         try:
             run(stage, tally, injections, only)
@@ -42,13 +42,15 @@ def test_a_study_survives_every_fault() -> None:
 
 def run(stage: Stage, tally: Tally, injections: int, only: tuple[str, ...]) -> None:
     chance = random.Random(tally.seed)
-    undisturbed = undisturbed_contents(stage)
+    undisturbed = Undisturbed(stage)
     number = 0
     while todo := deck(tally, injections, only, chance):
         number += 1
-        stage.new_round(number)
-        say(f"round {number}")
-        faults_round = Round(stage, todo[:PER_ROUND], chance, say)
+        in_bucket = todo[0] in IN_BUCKET
+        kinds = [kind for kind in todo if (kind in IN_BUCKET) == in_bucket][:PER_ROUND]
+        stage.new_round(number, in_bucket)
+        say(f"round {number}{', in a bucket' if in_bucket else ''}")
+        faults_round = Round(stage, kinds, chance, say)
         try:
             faults_round.play()
             judge(stage, undisturbed, faults_round.gave_up)
@@ -74,15 +76,8 @@ def deck(tally: Tally, injections: int, only: tuple[str, ...], chance: random.Ra
 def keep(stage: Stage) -> None:
     """If TOLSTOY_KEEP is set, copy the lost store, so that it can be looked at."""
     if os.environ.get("TOLSTOY_KEEP"):
-        shutil.copytree(stage.store, stage.folder / f"lost-{stage.store.name}", dirs_exist_ok=True)
-
-
-def undisturbed_contents(stage: Stage) -> dict[str, Any]:
-    store = stage.folder / "undisturbed"
-    done = stage.tolstoy(["run", str(stage.spec), "--store", str(store), "--workers", "2"], {})
-    done.process.wait()
-    assert done.code == 0, done.output
-    return contents(store)
+        target = stage.folder / f"lost-{stage.store.name}"
+        copy_files(stage.store.root, str(target), source_filesystem=stage.store.fs)
 
 
 def say(text: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.campaign.rounds import near
+from tests.campaign.judging import near
 from tests.campaign.tally import Tally
 
 ROWS: list[dict[str, Any]] = [

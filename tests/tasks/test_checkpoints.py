@@ -30,6 +30,13 @@ def test_the_newest_comes_first_and_one_older_is_kept(checkpoints):
     assert list(reopened(checkpoints).whole()) == []
 
 
+def test_another_worker_of_the_model_may_take_a_checkpoint_away(checkpoints):
+    checkpoints.save(b"1")
+    reopened(checkpoints).remove()
+    checkpoints.save(b"2")
+    assert list(reopened(checkpoints).whole()) == [b"2"]
+
+
 @pytest.mark.parametrize(("damaged", "readable"), [(NEWEST, [b"1"]), (BEFORE, [b"2"])])
 def test_a_damaged_checkpoint_is_skipped_and_replaces_no_good_one(checkpoints, damaged, readable):
     checkpoints.save(b"1")

@@ -20,10 +20,12 @@ import tasks.train
 from data import dsprites
 from infra.store import Store
 from models import METHODS
+from models.instructions import instruction_set
 from models.representation import decoded_samples, encode
 from models.training import TrainingModule
 from tasks import data_sets
 from tasks.log import LOG
+from tasks.lost_gpu import gpu_is_lost
 from tasks.model_row import versions
 from tasks.streams import stream
 from tasks.study.data_choice import DataChoice
@@ -228,6 +230,75 @@ def test_a_model_that_runs_out_of_memory_has_that_reason(error, tmp_path, monkey
     assert outcome(tmp_path)["reason"].startswith("out of memory (")
 
 
+@pytest.mark.parametrize("outcome_here", ["goes on", "fails"])
+def test_a_worker_that_was_taken_for_dead_changes_nothing(
+    outcome_here, undisturbed, tmp_path, monkeypatch
+):
+    """It was out of reach, and another worker has trained its model to the end meanwhile."""
+    optimise, before = TrainingModule.optimise, []
+
+    def out_of_reach(self, step):
+        if step == 30 and not before:
+            before.append(step)
+            assert train_model(*in_store(tmp_path), MODEL) == "trained"
+            before.append(contents(tmp_path))
+            if outcome_here == "fails":
+                raise RuntimeError("what it needs is gone")
+        return optimise(self, step)
+
+    monkeypatch.setattr(TrainingModule, "optimise", out_of_reach)
+    assert train_model(*in_store(tmp_path, 1e-9), MODEL) == "trained"
+    assert contents(tmp_path) == before[1], "neither a row nor a checkpoint"
+    assert weights(tmp_path) == weights(undisturbed)
+
+
+LOSES_ITS_GPU = """
+import sys
+from pathlib import Path
+import torch
+from models.training import TrainingModule
+from tests.tasks.test_train import MODEL, in_store
+from tasks.train import train_model
+optimise = TrainingModule.optimise
+def lost(self, step):
+    losses = optimise(self, step)
+    if step == 30:
+        raise torch.AcceleratorError("CUDA error: unspecified launch failure\\nCompile with ...")
+    return losses
+TrainingModule.optimise = lost
+train_model(*in_store(Path(sys.argv[1]), 1e-9), MODEL)
+print("still there")
+"""
+
+
+def test_a_lost_gpu_ends_the_process_and_the_next_one_continues(undisturbed, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", LOSES_ITS_GPU, str(tmp_path)], cwd=ROOT, capture_output=True
+    )
+    assert done.returncode == 1 and b"still there" not in done.stdout
+    reason = "the GPU was lost (CUDA error: unspecified launch failure)"
+    assert log(tmp_path).splitlines()[-1] == f"ended because: {reason}"
+    assert Store(tmp_path).read("models").num_rows == 0
+    assert train_model(*in_store(tmp_path), MODEL) == "trained"
+    assert "training from step 20 of 50" in log(tmp_path)
+    assert weights(tmp_path) == weights(undisturbed)
+    assert outcome(tmp_path)["tries"] == 2
+
+
+@pytest.mark.parametrize(
+    ("error", "is_lost"),
+    [
+        (torch.AcceleratorError("CUDA error: device-side assert triggered"), True),
+        (RuntimeError("CUDA error: an illegal memory access was encountered"), True),
+        (torch.OutOfMemoryError("CUDA out of memory"), False),
+        (RuntimeError("mat1 and mat2 shapes cannot be multiplied"), False),
+        (ValueError("CUDA error: "), False),
+    ],
+)
+def test_which_errors_are_a_lost_gpu(error, is_lost):
+    assert gpu_is_lost(error) is is_lost
+
+
 def test_precision_changes_the_id_and_fast_layers_do_not(undisturbed, tmp_path):
     rough = changed(MODEL, precision="bfloat16")
     assert train_model(*in_store(tmp_path), rough) == "trained"
@@ -396,6 +467,35 @@ def interrupted(model: Model, folder: Path, monkeypatch, chunks: int = 1) -> byt
         with pytest.raises(Stop):
             train_model(*in_store(folder, 1e-9), model)
     return Store(folder).read_bytes("models", model.id, "checkpoint.pt")
+
+
+RESUMED = """
+import sys
+from pathlib import Path
+from tests.tasks.test_train import MODEL, in_store
+from tasks.train import train_model
+for folder in sys.argv[1:]:
+    train_model(*in_store(Path(folder)), MODEL)
+"""
+
+
+@pytest.mark.skipif(
+    not instruction_set().endswith("AVX-512"), reason="another machine is made of this one"
+)
+def test_no_model_has_steps_of_two_instruction_sets(undisturbed, tmp_path, monkeypatch):
+    """A machine without AVX-512 finds a checkpoint of one with it: the model starts anew there."""
+    interrupted(MODEL, tmp_path / "moved", monkeypatch)
+    without = {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2", "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", RESUMED, str(tmp_path / "moved"), str(tmp_path / "stayed")]
+    subprocess.run(command, cwd=ROOT, env={**os.environ, **without}, check=True)
+    assert outcome(tmp_path / "moved")["instructions"] == "x86_64, AVX2"
+    assert weights(tmp_path / "moved") == weights(tmp_path / "stayed") != weights(undisturbed)
+    assert outcome(undisturbed)["instructions"] == "x86_64, AVX-512"
+    assert (
+        "the checkpoint of step 20 is not used: it was made with x86_64, AVX-512, this machine has "
+        "x86_64, AVX2"
+    ) in log(tmp_path / "moved")
+    assert "training from step 0 of 50" in log(tmp_path / "moved").splitlines()[-2]
 
 
 @pytest.mark.parametrize("method", [name for name in METHODS if METHODS[name].has_posterior])

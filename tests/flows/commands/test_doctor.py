@@ -24,6 +24,7 @@ from flows.commands.doctor import Finding, masked, ok, print_checks
 from infra.drivers.liveness import as_bytes, lock_file, record
 from infra.drivers.lock import driver_lock
 from infra.store import Store
+from models.instructions import instruction_set
 from tests.flows.trained import made_up, models_of, train
 
 ROOT = Path(__file__).parents[3]
@@ -79,7 +80,7 @@ def test_doctor_finds_this_machine_in_order(api: str) -> None:
     for name in ("data sets", "prefect", "ray  ", "torch"):
         assert sum(line[6:].startswith(name) for line in lines) == 1, name
     assert f"server {version('prefect')} at {api}" in done.stdout
-    assert f"{version('torch')}; GPUs: " in done.stdout
+    assert f"{version('torch')}; instructions: {instruction_set()}; GPUs: " in done.stdout
     assert SECRET not in done.stdout + done.stderr
     assert lines[-1].startswith(f"{len(lines) - 2} checks: 0 fail")
 

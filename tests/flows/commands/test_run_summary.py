@@ -253,6 +253,28 @@ def test_a_run_with_nothing_to_do_says_so_and_exits_by_the_models_status(
     assert json.loads(capsys.readouterr().out)["failures"][0]["reason"] == "a reason"
 
 
+def test_damage_that_a_run_meets_is_named_and_how_to_mend_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study, store = made_up(tmp_path / "store", udr={"pools": []})
+    models = models_of(study)
+    train(store, models)
+    points = {"step": [1, 2], "loss": 1.0, "reconstruction": 1.0, "kl": 0.0, "regulariser": 0.0}
+    for model in models:
+        store.write_part("curves", model.id, {**model.keys, **points})
+    command = ["run", store.path("study.json"), "--store", store.root]
+    assert main(command) == 0
+    place = ("tables", "curves", f"{models[0].id}.parquet")
+    content = bytearray(store.read_bytes(*place))
+    content[len(content) // 2] ^= 1
+    store.write_bytes(bytes(content), *place)
+    capsys.readouterr()
+    assert main(command) == 1
+    out = capsys.readouterr().out
+    assert f"is damaged and counts as missing: curves/{models[0].id}.parquet. To make it" in out
+    assert f"run SPEC --store {store} --retry damaged" in out
+
+
 def test_the_table_of_a_ranking_fits_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

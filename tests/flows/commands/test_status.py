@@ -95,6 +95,23 @@ def test_parts_that_cannot_be_read_are_named(
     assert f"scores/{second}.parquet" in out
 
 
+def test_models_of_several_instruction_sets_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study, store = made_up(tmp_path / "store")
+    models = models_of(study)
+    for model, name in zip(models[:3], ("x86_64, AVX2", "x86_64, AVX2", None), strict=True):
+        write_row(model, store, "trained", instructions=name)
+    assert "instruction sets" not in printed(capsys, store)
+    write_row(models[3], store, "trained", instructions="x86_64, AVX-512")
+    assert (
+        "trained with different instruction sets: x86_64, AVX2 (2 models); x86_64, AVX-512 "
+        "(1 model)."
+    ) in printed(capsys, store)
+    sets = json.loads(printed(capsys, store, "--json"))["instructions"]
+    assert sets == {"x86_64, AVX2": 2, "x86_64, AVX-512": 1}
+
+
 def test_without_failures_there_is_no_text_of_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -323,6 +323,7 @@ def _model(grid: Grid, kl: np.ndarray, reason: str, has_posterior: bool) -> dict
         "kl_per_latent": [] if total is None else kl.tolist(),
         "training_steps": grid.steps,
         "versions": json.dumps({"torch": "2.13.0", "numpy": "2.4.6", "python": "3.11.9"}),
+        "instructions": "x86_64, AVX-512",
         "memory_mb": 500.0,
         "tries": 1,
     }

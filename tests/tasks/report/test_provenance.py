@@ -41,6 +41,20 @@ def test_commits_locks_and_machines_are_counted(make_store: MakeStore) -> None:
     assert facts["Processor"] == "AMD EPYC (2 models); not recorded (1 model)"
 
 
+def test_instruction_sets_are_those_of_the_column_or_of_older_models_processors(
+    make_store: MakeStore,
+) -> None:
+    new = json.dumps({**MADE, "instructions": "x86_64, AVX2"})
+    assert made_with(make_store(GRID), new, new, new)["Instructions"] == "x86_64, AVX-512"
+    store = make_store(GRID)
+    blank_column(store, "models", "instructions", None)
+    assert made_with(store, new, new, new)["Instructions"] == "x86_64, AVX2"
+    facts = made_with(store, new, json.dumps({**MADE, "instructions": "arm64, NEON"}), new)
+    assert facts["Instructions"] == (
+        "x86_64, AVX2 (2 models); arm64, NEON (1 model); these round differently"
+    )
+
+
 @pytest.mark.parametrize("text", ["", "[1]", "torch <2>", '{"torch": "2"}'])
 def test_models_of_older_versions_have_no_known_commit(make_store: MakeStore, text: str) -> None:
     facts = made_with(make_store(GRID), text, text, text)
