@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,11 +30,18 @@ PLACES |= {"os.link": 1, "os.symlink": 1}
 FORBIDDEN = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "socket.connect")
 FORBIDDEN += ("pickle.find_class",)
 
-IN_TWO_SIZES = pytest.mark.parametrize(
-    "cases",
-    [CASES, pytest.param(MANY_CASES, marks=[pytest.mark.slow, pytest.mark.timeout(7200)])],
-)
+SLOW = [pytest.mark.slow, pytest.mark.timeout(7200)]
+IN_TWO_SIZES = pytest.mark.parametrize("cases", [CASES, pytest.param(MANY_CASES, marks=SLOW)])
 Result = TypeVar("Result")
+
+
+def of_each(formats: Sequence[str]) -> pytest.MarkDecorator:
+    """Few cases of all formats together, and many of each."""
+    every = pytest.param(CASES, tuple(formats), id=f"{CASES}")
+    many = [
+        pytest.param(MANY_CASES, (end,), marks=SLOW, id=f"{MANY_CASES}{end}") for end in formats
+    ]
+    return pytest.mark.parametrize(("cases", "endings"), [every, *many])
 
 
 def run(cases: int, check: Callable[..., None], **strategies: Any) -> None:
@@ -106,4 +113,4 @@ def only_in(folder: Path) -> Iterator[None]:
         yield
     finally:
         _allowed = None
-    assert not _violations, _violations
+    assert not _violations, list(_violations)
