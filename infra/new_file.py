@@ -21,6 +21,17 @@ def is_file(path: Path) -> bool:
         return False
 
 
+def can_exist(path: Path) -> bool:
+    """Whether a file can have this name: not if it is too long, or contains a zero byte."""
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return True
+
+
 @contextmanager
 def written_whole(path: Path, partial: Path | None = None) -> Iterator[Path]:
     """Yields where to write; afterwards that file is renamed to `path`, or removed on an error.

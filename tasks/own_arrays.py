@@ -12,6 +12,7 @@ from typing import Any
 from data.base import hdf5, npy
 from data.base.reading import printable, reading
 from infra.errors import WrongInput
+from infra.new_file import can_exist, is_file
 from infra.runtime import free_memory_bytes
 from tasks.words import size_text
 
@@ -26,9 +27,11 @@ def check_file(path: Path, endings: Sequence[str], accepted: str) -> None:
     """Raise unless the path has one of these endings and leads to a file."""
     if path.suffix.lower() not in endings:
         raise WrongInput(FIELD, str(path), accepted)
-    if path.is_file():
+    if is_file(path):
         return
-    if path.is_dir():
+    if not can_exist(path):
+        what = ", as no file can have this name"
+    elif path.is_dir():
         what = " but a folder"
     elif path.is_symlink():
         what = f" but a link to {printable(path.readlink())}, where nothing is"

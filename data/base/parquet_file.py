@@ -14,22 +14,25 @@ def opened(path: Path, **options: Any) -> Any:
     for a row, however long its word is. A file of 60 kB may repeat a word of a megabyte in every
     row."""
     import pyarrow.parquet as pq
-    import pyarrow.types as kinds
 
     with pq.ParquetFile(path) as file:
-        words = [
-            field.name
-            for field in file.schema_arrow
-            if kinds.is_string(field.type)
-            or kinds.is_large_string(field.type)
-            or kinds.is_binary(field.type)
-            or kinds.is_large_binary(field.type)
-        ]
+        words = [place for field in file.schema_arrow for place in _places_of_words(field)]
     return pq.ParquetFile(path, read_dictionary=words, **options)
 
 
+def _places_of_words(field: Any) -> list[str]:
+    """A column of words or bytes; or those that it is made of, as `image.bytes`."""
+    import pyarrow.types as kinds
+
+    kind = field.type
+    if kinds.is_struct(kind):
+        return [f"{field.name}.{place}" for part in kind for place in _places_of_words(part)]
+    words = (kinds.is_string, kinds.is_large_string, kinds.is_binary, kinds.is_large_binary)
+    return [field.name] if any(is_kind(kind) for is_kind in words) else []
+
+
 def values(column: Any) -> NDArray[Any]:
-    """A column as numpy has it; rows with the same word share one object."""
+    """A chunked column as numpy has it; rows with the same word share one object."""
     import pyarrow.types as kinds
 
     kind = column.type

@@ -27,6 +27,7 @@ IN_WORDS = (
     (r"expected (.*?),? but (?:found|got) (.*)", r"\2", r"\1"),
     (r"more than .* values.*", r"\g<0>", f"at most {MOST_VALUES:,} values, aliases included"),
     (r"an alias .* within the value of itself", r"\g<0>", "values that end"),
+    (r"half a letter .*", r"\g<0>", "whole letters"),
     (r"a whole number of .*", r"\g<0>", f"whole numbers of at most {BITS} bits"),
     (r"found (.*)", r"\1", READABLE),
     (r"maximum recursion depth.*", "lists or mappings too deep in each other", "fewer levels"),
@@ -74,8 +75,18 @@ class PlainLoader(yaml.SafeLoader):
                 known.add(key.value)
         return super().construct_mapping(node, deep)
 
+    def construct_yaml_str(self, node: yaml.ScalarNode) -> str:
+        """An escape such as \\udcff makes half a letter, which no file can hold."""
+        text = super().construct_yaml_str(node)
+        if re.search(r"[\ud800-\udfff]", text):
+            raise yaml.constructor.ConstructorError(
+                problem="half a letter (\\ud800 to \\udfff)", problem_mark=node.start_mark
+            )
+        return str(text)
+
 
 PlainLoader.add_constructor("tag:yaml.org,2002:int", PlainLoader.construct_yaml_int)
+PlainLoader.add_constructor("tag:yaml.org,2002:str", PlainLoader.construct_yaml_str)
 
 
 def _count(node: yaml.Node, counted: dict[int, int]) -> int:

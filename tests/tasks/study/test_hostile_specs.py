@@ -26,6 +26,8 @@ HUGE = "0x" + "f" * 9999  # Python reads it, and cannot write it
         ("methods", f"{{beta_vae: [{HUGE}]}}", "a whole number of 9,999 digits"),
         ("metrics", f"{{label_noise: {{shape: {HUGE}}}}}", "a whole number of 9,999 digits"),
         ("seeds", "1:" * 3000 + "1", "a whole number of 6,001 digits"),
+        ("about", '"\\udcff"', "half a letter"),
+        ("metrics", '{label_noise: {"\\udcff": 1}}', "half a letter"),
         ("about", "x" * 2**20, "more than 1,048,576 characters"),
         ("metrics", "{points: 4000000000}", "4000000000; accepted: less than 2147483648"),
         ("probe", "4000000000", "4000000000; accepted: less than 2147483648"),
