@@ -9,6 +9,7 @@ from collections.abc import Iterable
 # Phrases that several messages share; tests refer to them, too.
 RUN_AGAIN = "Run the same command again to continue."
 RAY_CLUSTER = "a Ray cluster that runs"
+LONGEST_FIELD = 400  # characters; a key of a spec is as long as its author wants
 # Also those that end a line or turn the direction of writing, beyond ASCII.
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
@@ -18,7 +19,8 @@ class WrongInput(ValueError):
 
     def __init__(self, field: str, found: object, accepted: str) -> None:
         self.field, self.found, self.accepted = field, found, accepted
-        message = f"{field}: found {_short(found)}; accepted: {accepted}".replace("\n", " ")
+        place = field if len(field) <= LONGEST_FIELD else f"{field[: LONGEST_FIELD - 3]}..."
+        message = f"{place}: found {_short(found)}; accepted: {accepted}".replace("\n", " ")
         super().__init__(escaped(message))
 
     def __reduce__(self) -> tuple[type[WrongInput], tuple[str, object, str]]:
@@ -29,7 +31,10 @@ class WrongInput(ValueError):
 def _short(found: object) -> str:
     """A value is cut sooner than a sentence, which may name several files."""
     is_sentence = isinstance(found, str) and " " in found.strip()
-    text, longest = (str(found), 800) if is_sentence else (repr(found), 120)
+    try:
+        text, longest = (str(found), 800) if is_sentence else (repr(found), 120)
+    except ValueError:  # Python writes no whole number of more than 4,300 digits
+        return "a number of thousands of digits"
     return text if len(text) <= longest else text[: longest - 3] + "..."
 
 

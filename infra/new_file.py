@@ -1,4 +1,5 @@
-"""Files on this machine that appear whole or not at all, and those that a command makes new."""
+"""Files on this machine: whether they exist, how they appear whole or not at all, and those that a
+command makes new."""
 
 from __future__ import annotations
 
@@ -10,6 +11,25 @@ from pathlib import Path
 from infra.errors import WrongInput
 
 PICTURES = (".png", ".svg", ".pdf")
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a file; also false for a name that no file can have, as it is too long."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def can_exist(path: Path) -> bool:
+    """Whether a file can have this name: not if it is too long, or contains a zero byte."""
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 @contextmanager

@@ -41,15 +41,22 @@ class ReportServer:
     authentication: str | None = None  # user:password
 
     def file(self, path: str) -> Path | None:
-        """A file of `<studies>/<name>/report/`; no other is served."""
+        """A file of `<studies>/<name>/report/`; no other is served, also not by a link to it."""
         if not REPORT.fullmatch(path):
             return None
-        place = (self.studies / path.lstrip("/")).resolve()
-        inside = place.is_relative_to(self.studies.resolve())
-        return place if inside and place.is_file() else None
+        try:
+            place, studies = (self.studies / path.lstrip("/")).resolve(), self.studies.resolve()
+            if not place.is_relative_to(studies) or not place.is_file():
+                return None
+        except OSError:  # a name that is too long, or a folder that may not be read
+            return None
+        real_path = f"/{place.relative_to(studies).as_posix()}"
+        return place if REPORT.fullmatch(real_path) else None
 
 
 class _Reports(SimpleHTTPRequestHandler):
+    timeout = 60.0  # seconds that a connection may wait for a request: each has a thread
+
     def __init__(self, *request: Any, reports: ReportServer) -> None:
         self.reports = reports
         super().__init__(*request)

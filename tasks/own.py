@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from data.base.continuous import BINS, are_continuous, equal_bins
 from data.base.reading import reading
-from data.own.factors import classes
+from data.own.factors import classes, text
 from infra.errors import WrongInput
 from metrics.base.arrays import BadArray, numbers, whole_numbers
 from metrics.base.inputs import Reals
@@ -177,8 +177,7 @@ def _names(
     """The names of `count` things, if the file has names."""
     if arrays.get(key) is None:
         return None
-    entries = np.ravel(arrays[key])
-    names = tuple(name.decode() if isinstance(name, bytes) else str(name) for name in entries)
-    if len(names) != count:
-        raise WrongInput(f"{path.name}, {key}", plural(len(names), "name"), accepted)
-    return names
+    field, entries = f"{path.name}, {key}", np.ravel(arrays[key])
+    if len(entries) != count:  # each will take fifty times as much memory as it does now
+        raise WrongInput(field, plural(len(entries), "name"), accepted)
+    return tuple(text(field, name) if isinstance(name, bytes) else str(name) for name in entries)

@@ -12,12 +12,14 @@ from typing import Any
 from data.base import hdf5, npy
 from data.base.reading import printable, reading
 from infra.errors import WrongInput
+from infra.new_file import can_exist, is_file
 from infra.runtime import free_memory_bytes
 from tasks.words import size_text
 
 Arrays = dict[str, Any]
 FIELD = "FILE"
 COPIES = 2  # what is read, and what a metric makes of it
+NUMBERS_IN_TEXT = 2  # bytes for each byte of text, about
 HDF5 = (".h5", ".hdf5")
 
 
@@ -25,9 +27,11 @@ def check_file(path: Path, endings: Sequence[str], accepted: str) -> None:
     """Raise unless the path has one of these endings and leads to a file."""
     if path.suffix.lower() not in endings:
         raise WrongInput(FIELD, str(path), accepted)
-    if path.is_file():
+    if is_file(path):
         return
-    if path.is_dir():
+    if not can_exist(path):
+        what = ", as no file can have this name"
+    elif path.is_dir():
         what = " but a folder"
     elif path.is_symlink():
         what = f" but a link to {printable(path.readlink())}, where nothing is"
@@ -39,12 +43,13 @@ def check_file(path: Path, endings: Sequence[str], accepted: str) -> None:
 
 
 @contextmanager
-def in_memory(path: Path, names: Sequence[str], accepted: str) -> Iterator[None]:
-    """Arrays that do not fit into memory, inside or before, become one line with both sizes."""
+def in_memory(path: Path, names: Sequence[str], accepted: str, further: int = 0) -> Iterator[None]:
+    """Arrays that do not fit into memory, inside or before, become one line with both sizes.
+    `further` bytes are of what is read beside these arrays."""
     size = 0
     try:
         with reading(FIELD, path.name, accepted):
-            size = _bytes(path, names)
+            size = _bytes(path, names) + further
         if COPIES * size > free_memory_bytes():
             raise MemoryError
         yield
@@ -90,8 +95,9 @@ def _bytes(path: Path, names: Sequence[str]) -> int:
         with pq.ParquetFile(path) as table:
             groups = [table.metadata.row_group(i) for i in range(table.metadata.num_row_groups)]
             stored = sum(int(group.total_byte_size) for group in groups)
-            return max(stored, 8 * int(table.metadata.num_rows * table.metadata.num_columns))
-    return path.stat().st_size
+            chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
+            return max(stored, 8 * sum(int(chunk.num_values) for chunk in chunks))
+    return NUMBERS_IN_TEXT * path.stat().st_size
 
 
 def _from_npz(path: Path, names: Sequence[str]) -> tuple[Arrays, list[str]]:
@@ -105,4 +111,4 @@ def _from_hdf5(path: Path, names: Sequence[str]) -> tuple[Arrays, list[str]]:
         stored = {name: hdf5.stored(file, name) for name in names}
         arrays = {name: array[()] for name, array in stored.items() if array is not None}
         attributes = {name: file.attrs[name] for name in names if name in file.attrs}
-        return attributes | arrays, list(file)
+        return attributes | arrays, hdf5.names(file)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from data.base import csv_table
+from data.base import csv_table, parquet_file
 from data.base.continuous import is_continuous
 from infra.errors import WrongInput
 
@@ -51,7 +51,9 @@ def read(path: Path) -> tuple[dict[str, Any], list[str]]:
     if code_columns == ["codes"]:
         content["codes"] = _lists(path, table, "codes")
     elif code_columns:
-        content["codes"] = np.stack([_values(table[name]) for name in code_columns], axis=1)
+        place = {name: i for i, name in enumerate(named)}  # pyarrow would look at all names
+        columns_of_codes = [_values(table.column(place[name])) for name in code_columns]
+        content["codes"] = np.stack(columns_of_codes, axis=1)
     columns: dict[str, Column]
     prefixed = [name for name in others if name.startswith(PREFIX)]
     given = ["factors"] if "factors" in named else prefixed
@@ -107,11 +109,11 @@ def _gap(code_columns: list[str]) -> str:
 
 def _parquet(path: Path) -> Any:
     """All columns but the row labels that pandas stores."""
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(path) as file:
+    with parquet_file.opened(path) as file:
         labels = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
-        return file.read(columns=[n for n in file.schema_arrow.names if n not in labels])
+        names = [n for n in file.schema_arrow.names if n not in labels]
+        csv_table.check_columns(path, len(names))
+        return file.read(columns=names)
 
 
 def _latents(names: list[str]) -> list[str]:
@@ -124,8 +126,7 @@ def _latents(names: list[str]) -> list[str]:
 
 
 def _values(column: Any) -> Column:
-    values: Column = column.to_numpy()
-    return values
+    return parquet_file.values(column)
 
 
 def _lists(path: Path, table: Any, name: str) -> Column:

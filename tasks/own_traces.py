@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from tasks.words import plural
 
 Array = NDArray[np.floating[Any]]
 Group = str | int | float | bool
+BYTES_OF_GROUP = 100  # as a Python object
 AXES = ("model", "snapshot", "sample", "unit")
 TRACES_FILE = (
     "an .npz, .h5 or .hdf5 file with traces (models, snapshots, samples, units) and groups (models)"
@@ -69,8 +71,8 @@ def read_traces(paths: Sequence[Path]) -> list[OwnTraces]:
             raise WrongInput(f"{path.name}, traces", found, accepted)
     models = [group for file in files for group in file.groups]
     name = f"{paths[0].name}, groups" if len(paths) == 1 else "groups"
-    for group in dict.fromkeys(models):
-        if models.count(group) < 2:
+    for group, count in Counter(models).items():
+        if count < 2:
             raise WrongInput(name, f"1 model in group {group}", "2 or more, to compare")
     return files
 
@@ -88,14 +90,23 @@ def _checked(path: Path) -> OwnTraces:
     models, snapshots, samples, units = shape
     if snapshots < 2:
         raise WrongInput(field, f"{snapshots} snapshot", "2 or more of each model")
+    of_model = max(kind.itemsize, 4) * snapshots * samples * units
+    names = ("groups", "layers")
+    with own_arrays.in_memory(path, names, TRACES_FILE, of_model + BYTES_OF_GROUP * models):
+        return _read(path, shape, field)
+
+
+def _read(path: Path, shape: tuple[int, ...], field: str) -> OwnTraces:
+    """The file, whose traces have this shape: groups and layers, and a look at each model."""
+    models, snapshots, samples, units = shape
     arrays = own_arrays.read(path, ("groups", "layers"), ("groups",), TRACES_FILE)
     groups = _groups(path, arrays["groups"], models)
     layers = None
     if "layers" in arrays:
-        layers = tuple(str(_plain(name)) for name in np.ravel(arrays["layers"]).tolist())
-        if len(layers) != units:
+        if (count := np.size(arrays["layers"])) != units:
             accepted = f"{units}, one for each unit"
-            raise WrongInput(f"{path.name}, layers", plural(len(layers), "name"), accepted)
+            raise WrongInput(f"{path.name}, layers", plural(count, "name"), accepted)
+        layers = tuple(str(_plain(name)) for name in np.ravel(arrays["layers"]).tolist())
     doubts = []
     for model, traces in enumerate(_models(path)):
         _check_finite(field, traces, model)
@@ -109,7 +120,7 @@ def _checked(path: Path) -> OwnTraces:
 
 def _check_finite(field: str, traces: Array, model: int) -> None:
     if not float(np.maximum(traces.max(), -traces.min())) < LARGEST:  # nan stays nan
-        place = np.argwhere(~(np.abs(traces) < LARGEST))[0].tolist()
+        place = np.argwhere(~(np.abs(traces) < np.float64(LARGEST)))[0].tolist()
         where = ", ".join(
             f"{axis} {index}" for axis, index in zip(AXES, (model, *place), strict=True)
         )
@@ -119,10 +130,10 @@ def _check_finite(field: str, traces: Array, model: int) -> None:
 
 def _groups(path: Path, array: Any, models: int) -> tuple[Group, ...]:
     field = f"{path.name}, groups"
-    groups = tuple(_plain(group) for group in np.ravel(array).tolist())
-    if np.ndim(array) != 1 or len(groups) != models:
+    if np.shape(array) != (models,):
         accepted = f"({models},), the group of each model"
         raise WrongInput(field, f"shape {np.shape(array)}", accepted)
+    groups = tuple(_plain(group) for group in np.ravel(array).tolist())
     for group in groups:
         if not isinstance(group, Group) or group != group:
             raise WrongInput(field, group, "names or numbers")
@@ -143,10 +154,10 @@ def _header(path: Path) -> tuple[tuple[int, ...], np.dtype[Any], list[str]]:
         array: Any = npy.stored(path, "traces")
         return array.shape, array.dtype, present
     with hdf5.opened(path) as file:
-        array, present = hdf5.stored(file, "traces"), [name for name in file if name != "traces"]
+        array, present = hdf5.stored(file, "traces"), hdf5.names(file)
         if array is None:
-            return (), np.dtype(float), present
-        return array.shape, array.dtype, ["traces", *present]
+            return (), np.dtype(float), [name for name in present if name != "traces"]
+        return array.shape, array.dtype, present
 
 
 def _models(path: Path) -> Iterator[Array]:

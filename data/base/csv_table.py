@@ -6,8 +6,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+from infra.errors import WrongInput
+
 SEPARATORS = (",", ";", "\t")
 LONGEST_HEADER = 2**20  # characters
+MOST_COLUMNS = 10_000
 QUOTED = re.compile(r'"[^"]*"')
 DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*,\d+\s*")
 
@@ -19,6 +22,7 @@ def read(path: Path) -> Any:
     a decimal comma.
     """
     separator = _separator(path)
+    check_columns(path, _header(path).count(separator) + 1)
     table = _read(path, separator)
     if separator != "," and any(map(_has_decimal_commas, table.columns)):
         return _read(path, separator, decimal_point=",")
@@ -29,10 +33,25 @@ def _separator(path: Path) -> str:
     """The one that the first line has; a comma if it has several, or none. Of .tsv it is a tab."""
     if path.suffix.lower() == ".tsv":
         return "\t"
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
-        header = QUOTED.sub("", file.readline(LONGEST_HEADER))
+    header = _header(path)
     present = [separator for separator in SEPARATORS if separator in header]
     return present[0] if present else ","
+
+
+def _header(path: Path) -> str:
+    """The first line, without names in quotes."""
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        line = file.readline(LONGEST_HEADER)
+    if len(line) == LONGEST_HEADER:
+        raise ValueError(f"a first line of more than {LONGEST_HEADER:,} characters")
+    return QUOTED.sub("", line)
+
+
+def check_columns(path: Path, count: int) -> None:
+    """Raise if a table has so many columns that reading it takes far more memory than it holds."""
+    if count > MOST_COLUMNS:
+        found, accepted = f"{count:,} columns", f"at most {MOST_COLUMNS:,}, or arrays in an .npz"
+        raise WrongInput(f"{path.name}, columns", found, accepted)
 
 
 def _read(path: Path, separator: str, **conversion: str) -> Any:

@@ -18,6 +18,13 @@ def opened(path: Path) -> Any:
     return h5py.File(path, "r", rdcc_nbytes=LARGEST_CHUNK, rdcc_nslots=100_003)
 
 
+def names(file: Any) -> list[str]:
+    """What the file holds. h5py gives a name that is no text as bytes."""
+    return [
+        name.decode(errors="replace") if isinstance(name, bytes) else str(name) for name in file
+    ]
+
+
 def stored(file: Any, name: str) -> Any:
     """The dataset of that name, of which nothing has been read, or None."""
     import h5py

@@ -6,10 +6,11 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
+from threading import Lock
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -28,6 +29,9 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 AT_ONCE = 64  # pictures in memory
+LARGE = 2**22  # pixels of a picture that is drawn while no other large one is: a file of 300 kB
+# may have 89 million, which take up to 2 GB until they are 64x64
+_ONE_LARGE = Lock()
 MOST_NAMED = 10  # broken pictures
 DEEP_GREY = {"I", "I;16", "I;16L", "I;16B", "I;16N", "F"}
 GREY = {"1", "L", "LA", "La"} | DEEP_GREY
@@ -127,9 +131,11 @@ def opened(source: Path | IO[bytes], field: str, name: str) -> Iterator[Image.Im
         except UnidentifiedImageError as error:
             raise ValueError("no picture") from error
         with image:
-            if image.width * image.height > limit:
+            pixels = image.width * image.height
+            if pixels > limit:
                 raise WrongInput(field, f"{name} of {image.width}x{image.height}", too_large)
-            yield image
+            with _ONE_LARGE if pixels > LARGE else nullcontext():
+                yield image
 
 
 def kind_of(image: Image.Image) -> Kind:
@@ -140,7 +146,12 @@ def kind_of(image: Image.Image) -> Kind:
 
 
 def _with_alpha(image: Image.Image) -> Image.Image:
-    return image.convert("LA" if image.mode in GREY else "RGBA")
+    return _in_mode(image, "LA" if image.mode in GREY else "RGBA")
+
+
+def _in_mode(image: Image.Image, mode: str) -> Image.Image:
+    """Pillow copies a picture that has the mode already."""
+    return image if image.mode == mode else image.convert(mode)
 
 
 def drawn(image: Image.Image, channels: int) -> Pixels:
@@ -149,12 +160,14 @@ def drawn(image: Image.Image, channels: int) -> Pixels:
 
     ImageOps.exif_transpose(image, in_place=True)
     image = eight_bit(middle_square(image))
-    return resized(image.convert("L" if channels == 1 else "RGB"))
+    return resized(_in_mode(image, "L" if channels == 1 else "RGB"))
 
 
 def middle_square(image: Image.Image) -> Image.Image:
     """The largest square in the middle."""
     side = min(image.size)
+    if image.size == (side, side):
+        return image
     left, top = (image.width - side) // 2, (image.height - side) // 2
     return image.crop((left, top, left + side, top + side))
 
@@ -176,7 +189,7 @@ def eight_bit(image: Image.Image) -> Image.Image:
         return Image.fromarray(_from_deep_grey(np.asarray(image)))
     mode = "L" if image.mode in GREY else "RGB"
     if not image.has_transparency_data:
-        return image.convert(mode)
+        return _in_mode(image, mode)
     *bands, alpha = _with_alpha(image).split()
     return Image.merge(mode, [ImageChops.multiply(band, alpha) for band in bands])
 

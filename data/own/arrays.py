@@ -60,7 +60,8 @@ def _name_of_images(path: Path, names: list[str]) -> str:
 def _from_hdf5(path: Path) -> Pictures:
     with hdf5.opened(path) as file:
         if (images := hdf5.stored(file, "images")) is None:
-            found = f"no images in {printable(path.name)} (it holds {', '.join(file) or 'nothing'})"
+            held = ", ".join(hdf5.names(file)) or "nothing"
+            found = f"no images in {printable(path.name)} (it holds {held})"
             raise WrongInput(FIELD, found, "a dataset named images")
         shape, dtype, chunk = images.shape, images.dtype, (images.chunks or (1,))[0]
 

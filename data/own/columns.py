@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from data.base import csv_table, hdf5, npy
+from data.base import csv_table, hdf5, npy, parquet_file
 from data.base.reading import printable
 from data.own.parquet import COLUMNS as IMAGE_COLUMNS
 from infra.errors import WrongInput
@@ -106,13 +106,13 @@ def words(array: NDArray[Any]) -> list[str]:
 
 def _from_parquet(path: Path, count: int) -> Columns:
     """All columns but the pictures and the row labels that pandas stores."""
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(path) as file:
+    with parquet_file.opened(path) as file:
         _check_rows(file.metadata.num_rows, count)
         schema = file.schema_arrow
         labels = (schema.pandas_metadata or {}).get("index_columns", [])
         names = [n for n in schema.names if n not in labels and n not in IMAGE_COLUMNS]
+        if len(names) > MOST_FACTORS:
+            raise WrongInput(FIELD, f"{len(names):,} columns", f"1 to {MOST_FACTORS} factors")
         return _from_arrow(file.read(columns=names)) if names else Columns([], [])
 
 
@@ -131,4 +131,4 @@ def _check_rows(rows: int, count: int) -> None:
 
 def _from_arrow(table: Any) -> Columns:
     names = [name.strip() for name in table.column_names]
-    return Columns(names, [column.to_numpy() for column in table.columns])
+    return Columns(names, [parquet_file.values(column) for column in table.columns])

@@ -81,23 +81,49 @@ def classes(field: str, name: str, column: Column) -> tuple[list[Value], NDArray
     if column.dtype.kind not in "biufUSO":
         raise WrongInput(field, f"{column.dtype} in column {name}", VALUES)
     if column.dtype.kind == "O":
-        column = _words(field, name, column)
+        return _classes_of_words(field, name, column)
     if column.dtype.kind == "S":
-        column = np.char.decode(column, "utf-8")
+        column = np.array([text(field, word) for word in column.tolist()])
     if column.dtype.kind == "f" and not (finite := np.isfinite(column)).all():
         row = int(np.argmin(finite))
         found = f"{column[row]} in column {name}, row {row} (rows count from 0)"
         raise WrongInput(field, found, "a value in every row")
     values, codes = np.unique(column, return_inverse=True)
-    if values.dtype.kind == "U" and len(values) > MOST_WORDS and 2 * len(values) > len(column):
-        description = f"{len(values)} different words in column {name}"
-        raise WrongInput(
-            field, description, "words that are shared by rows (drop columns of names)"
-        )
+    if values.dtype.kind == "U":
+        _check_shared(field, name, len(values), len(column))
     return [_plain(value) for value in values], codes
 
 
-def _words(field: str, name: str, column: Column) -> Column:
+def _check_shared(field: str, name: str, words: int, rows: int) -> None:
+    if words > MOST_WORDS and 2 * words > rows:
+        found = f"{words} different words in column {name}"
+        raise WrongInput(field, found, "words that are shared by rows (drop columns of names)")
+
+
+def _classes_of_words(
+    field: str, name: str, column: Column
+) -> tuple[list[Value], NDArray[np.intp]]:
+    """The same of a column of objects. An array of words would take for each row as much memory as
+    the longest word."""
+    words = _words(field, name, column)
+    if all(isinstance(word, bool) for word in words):
+        return classes(field, name, np.array(words, bool))
+    as_text = [str(word) for word in words]
+    values = sorted(set(as_text))
+    _check_shared(field, name, len(values), len(words))
+    place = {word: i for i, word in enumerate(values)}
+    return list(values), np.array([place[word] for word in as_text], np.intp)
+
+
+def text(field: str, word: bytes) -> str:
+    """A word of a file; bytes that are no text are refused."""
+    try:
+        return word.decode()
+    except UnicodeDecodeError:
+        raise WrongInput(field, word, "words in UTF-8") from None
+
+
+def _words(field: str, name: str, column: Column) -> list[str | bool]:
     """A column of objects: words, or truth values of which some are missing."""
     for row, value in enumerate(column):
         if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -105,7 +131,7 @@ def _words(field: str, name: str, column: Column) -> Column:
             raise WrongInput(field, found, "a value in every row")
         if not isinstance(value, str | bytes | bool):
             raise WrongInput(field, f"a {type(value).__name__} in column {name}", VALUES)
-    return np.array([v.decode() if isinstance(v, bytes) else v for v in column])
+    return [text(field, v) if isinstance(v, bytes) else v for v in column]
 
 
 def _plain(value: Any) -> Value:

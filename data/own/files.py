@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from data.base.reading import printable, reading
+from data.base.reading import absolute, printable, reading
 from data.own import folder
 from infra.errors import WrongInput
 
@@ -26,7 +26,7 @@ class OwnFiles:
 
     def path(self, field: str) -> Path:
         """The absolute path of one of the fields."""
-        return Path(getattr(self, field)).expanduser().absolute()
+        return absolute(f"data.{field}", getattr(self, field))
 
     def place(self, field: str) -> Path:
         """The same for all ways to write it: `..` and links to folders are followed. A file keeps

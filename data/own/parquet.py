@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from data.base import pictures
+from data.base import parquet_file, pictures
 from data.base.pictures import Kind, Pictures
 from data.base.pixels import Pixels
 from data.base.reading import printable, reading
@@ -17,6 +17,8 @@ FIELD = "data.images"
 READABLE = "a whole Parquet file"
 COLUMNS = ("image", "images")
 AT_ONCE = 64  # rows
+LARGEST_UNPACKED = 2**23  # bytes of a group of rows that are not looked at closer
+MOST_PACKED = 20  # times
 
 
 def read(path: Path) -> Pictures:
@@ -25,6 +27,7 @@ def read(path: Path) -> Pictures:
 
     with pq.ParquetFile(path) as file:
         count, column = file.metadata.num_rows, _column(path, file.schema_arrow)
+        _check_size(path, file.metadata, column)
     encoded = enumerate(_encoded(path, column))
     results = [result for some in pictures.attempts(encoded, _kind) for result in some]
     if not count or len(results) != count:
@@ -64,15 +67,31 @@ def _column(path: Path, schema: Any) -> str:
     raise WrongInput(FIELD, found, "a column named image or images")
 
 
+def _check_size(path: Path, metadata: Any, column: str) -> None:
+    """Raise if the pictures would take far more memory than the file takes: they are packed
+    already, so that packing them again saves little."""
+    for group in (metadata.row_group(i) for i in range(metadata.num_row_groups)):
+        for chunk in (group.column(i) for i in range(group.num_columns)):
+            if chunk.path_in_schema.partition(".")[0] != column:
+                continue
+            stored, unpacked = chunk.total_compressed_size, chunk.total_uncompressed_size
+            if unpacked > max(LARGEST_UNPACKED, MOST_PACKED * stored):
+                found = f"{printable(path.name)}, where {stored:,} bytes unpack to {unpacked:,}"
+                raise WrongInput(FIELD, found, "encoded pictures, which cannot be packed again")
+
+
 def _encoded(path: Path, column: str) -> Iterator[bytes]:
-    """The column's pictures, a few rows in memory at a time."""
-    import pyarrow.parquet as pq
+    """The column's pictures, a few rows in memory at a time; the same picture only once."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
     row = 0
-    with pq.ParquetFile(path, pre_buffer=False) as file:
+    with parquet_file.opened(path, pre_buffer=False) as file:
         for batch in file.iter_batches(AT_ONCE, columns=[column]):
-            for cell in batch.column(0).to_pylist():
-                encoded = cell.get("bytes") if isinstance(cell, dict) else cell
+            cells = batch.column(0)
+            if pa.types.is_struct(cells.type):
+                cells = pc.struct_field(cells, "bytes")
+            for encoded in parquet_file.values(pa.chunked_array([cells])):
                 if encoded is None:
                     raise WrongInput(FIELD, f"nothing in row {row}", "a picture in every row")
                 yield encoded

@@ -11,6 +11,7 @@ from flows.commands.run import headlines_first
 from flows.commands.text import fitting, number_text, say, table, warn
 from flows.ranking import RankRequest, rank_store
 from infra.errors import WrongInput, escaped
+from infra.new_file import is_file
 from infra.store import Store
 from tasks.best import ADVISED_POOLS, best_first, best_per_informative
 from tasks.study.spec import Study, Udr
@@ -35,7 +36,7 @@ def rank(
     """Rank the models of a file, if `place` is one or is named like one, or of a store."""
     if top < 1:
         raise WrongInput("--top", top, "a number from 1")
-    if Path(place).is_file() or place.lower().endswith(FILES):
+    if is_file(Path(place)) or place.lower().endswith(FILES):
         from tasks.rank_file import rank_file
 
         for option, value in (("--pool", request.pool), ("--data", request.data), ("--ray", ray)):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from flows.commands.rank import FILES
 from flows.commands.text import bar, say, table, warn
 from infra.errors import WrongInput, escaped, one_of
-from infra.new_file import PICTURES, new_file
+from infra.new_file import PICTURES, is_file, new_file
 from infra.store import Store
 from metrics.dynamics import Settings
 from tasks.study.spec import Study
@@ -53,7 +53,7 @@ def rank_dynamics(
 
 
 def _is_file(place: str) -> bool:
-    return Path(place).is_file() or place.lower().endswith(FILES)
+    return is_file(Path(place)) or place.lower().endswith(FILES)
 
 
 def _check_unused(options: Mapping[str, object], accepted: str) -> None:

@@ -81,8 +81,21 @@ class Limits(BaseModel):
                 for field in ("images", "factors", "folder")
                 if (path := getattr(choice, field))
             }
+            if "folder" in paths:
+                self._check_links(f"data {choice.name}, folder", paths["folder"])
             choices.append(choice.model_copy(update=paths))
         return study.model_copy(update={"data": tuple(choices)})
+
+    def _check_links(self, field: str, folder: str) -> None:
+        """Raise if the folder has a link out of --allow-data's folder. Reading pictures follows
+        links, so that whoever may write there could show files of whoever runs the server."""
+        allowed = Path(self.allow_data or "").resolve()
+        for below, folders, files in os.walk(folder):
+            for name in (*folders, *files):
+                place = Path(below, name)
+                if place.is_symlink() and not place.resolve().is_relative_to(allowed):
+                    found = f"{place}, a link out of {self.allow_data}"
+                    raise WrongInput(field, found, f"a folder with links within {self.allow_data}")
 
 
 def _is_below(place: Path, folder: Path) -> bool:

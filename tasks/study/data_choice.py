@@ -14,6 +14,7 @@ from pydantic import ValidationInfo, field_validator, model_serializer
 
 import data
 from data.base.protocol import Source
+from data.base.reading import absolute
 from infra.errors import WrongInput, one_of
 from tasks.study.settings import LONGEST_NAME, Settings, file_name
 
@@ -93,7 +94,9 @@ def with_name(raw: Any) -> Any:
         if raw.get("factors"):
             raise no_images(raw["factors"])
         raise WrongInput("data", f"no name in {raw}", "name, or images: FILE, or folder: PATH")
-    return {**raw, "name": name_of(place)} if isinstance(place, str) else raw
+    if not isinstance(place, str):
+        raise WrongInput("data", f"{place!r} as folder or images", "text: one path")
+    return {**raw, "name": name_of(place)}
 
 
 def no_images(factors: object) -> WrongInput:
@@ -103,7 +106,7 @@ def no_images(factors: object) -> WrongInput:
 
 def name_of(place: str) -> str:
     """A name for the pictures of a file or folder, made of what a name may have."""
-    stem = Path(os.path.normpath(Path(place).expanduser().absolute())).stem
+    stem = Path(os.path.normpath(absolute("data", place))).stem
     letters = unicodedata.normalize("NFKD", stem).encode("ascii", "ignore").decode()
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", letters).strip("-._")
     return name[:LONGEST_NAME] or "pictures"

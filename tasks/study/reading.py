@@ -11,8 +11,9 @@ from typing import Any, get_args
 from pydantic import ValidationError
 
 from infra.errors import WrongInput, one_of
+from infra.new_file import is_file
 from tasks.study.data_choice import DataChoice
-from tasks.study.plain_yaml import parse_yaml
+from tasks.study.plain_yaml import LONGEST, parse_yaml
 from tasks.study.spec import Architecture, Study, with_metrics_section
 
 PRESETS = Path(__file__).parent / "presets"
@@ -36,14 +37,15 @@ def preset_names() -> list[str]:
 def read_study(spec: str, overrides: Sequence[str] = ()) -> Study:
     """The study of a preset's name or a YAML file, with `key=value` overrides."""
     path = PRESETS / f"{spec}.yaml"
-    is_preset = bool(re.fullmatch(r"[\w.-]+", spec)) and path.is_file()
+    is_preset = bool(re.fullmatch(r"[\w.-]+", spec)) and is_file(path)
     if not is_preset:
         path = Path(spec)
-    if not path.is_file():
+    if not is_file(path):
         accepted = "a YAML file, or one of the presets " + one_of(preset_names(), spec)
         raise WrongInput("SPEC", spec, accepted)
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open(encoding="utf-8") as file:
+            text = file.read(LONGEST + 1)
     except (OSError, UnicodeDecodeError) as error:
         raise WrongInput(spec, getattr(error, "strerror", "not text"), "a YAML file") from None
     raw = parse_yaml(text, spec)

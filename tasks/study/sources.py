@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import data
 from data.base.cache import check_can_write, folder
 from data.base.pixels import Progress
+from data.base.reading import absolute
 from infra.errors import WrongInput
 from tasks.streams import stream
 from tasks.study.data_choice import DataChoice, ReadFacts
@@ -118,7 +118,7 @@ def with_source(
 def _with_own_files(choice: DataChoice, progress: Progress | None) -> DataChoice:
     """The choice with absolute paths, and what was read there."""
     places = {
-        field: str(Path(place).expanduser().absolute())
+        field: str(absolute(f"data {choice.name}, {field}", place))
         for field in ("images", "factors", "folder")
         if (place := getattr(choice, field))
     }

@@ -33,7 +33,8 @@ from tasks.study.model import Cell, Model
 from tasks.study.settings import Settings, distinct, file_name
 from tasks.study.traces import Traces, check_traces
 
-Positive = Annotated[int, Field(ge=1, strict=True)]
+Positive = Annotated[int, Field(ge=1, lt=2**31, strict=True)]
+AtLeastTwo = Annotated[int, Field(ge=2, lt=2**31, strict=True)]
 MOST_LATENTS = 4096
 MOST_MODELS = 200_000  # so that plan answers within seconds
 Rate = Annotated[float, Field(gt=0)]
@@ -67,9 +68,9 @@ class Metrics(PerModel):
     """Supervised scores; the defaults are those of Locatello et al. 2019, appendix C."""
 
     names: tuple[str, ...] = metrics.OF_ALL_DATA
-    points: Annotated[int, Field(ge=2, strict=True)] = 10_000
+    points: AtLeastTwo = 10_000
     test_points: Positive = 5_000
-    group_size: Annotated[int, Field(ge=2, strict=True)] = 64
+    group_size: AtLeastTwo = 64
     repeats: Positive = 1  # independent draws of everything that is drawn; a score is their mean
     trees: Kind = "presorted"  # or scikit-learn's, to check them: the same but for equal splits
     label_noise: Regimes = ()  # on what metrics are told of factors, beside the clean scores
@@ -174,7 +175,7 @@ class Study(Settings):
     # A list of an axis sweeps it (infra.tables.AXES).
     architecture: Architecture | tuple[Architecture, ...] = "paper"
     latents: int | tuple[int, ...] = 10
-    probe: Annotated[int, Field(ge=10, strict=True)] = 10_000
+    probe: Annotated[int, Field(ge=10, lt=2**31, strict=True)] = 10_000
     training: Training = Training()
     metrics: Metrics = Metrics()
     udr: Udr = Udr()

@@ -75,19 +75,26 @@ class Traces(Settings):
 def snapshot_steps(traces: Traces, steps: int) -> tuple[int, ...]:
     """The numbers of optimiser steps after which a snapshot is taken; the last is the training's.
 
-    Each is at the end of a chunk of steps: that in which the wanted step falls.
+    Each is at the end of a chunk of steps: that in which the wanted step falls. So more than one in
+    a chunk are the same, and are not listed.
     """
     if traces.every is not None:
-        wanted = [*range(traces.every, steps, traces.every), steps]
+        every = max(traces.every, CHUNK)
+        wanted = [*range(every, steps, every), steps]
     else:
-        count = min(traces.count or SNAPSHOTS, steps)
+        count = min(traces.count or SNAPSHOTS, -(-steps // CHUNK))
         wanted = [-(-steps * place // count) for place in range(1, count + 1)]
     return tuple(sorted({min(-(-step // CHUNK) * CHUNK, steps) for step in wanted}))
 
 
 def check_traces(traces: Traces, steps: int) -> None:
     """Raise if the traces of one model of so many steps are larger than a worker can hold."""
-    snapshots = len(snapshot_steps(traces, steps))
+    chunks = -(-steps // CHUNK)
+    wanted = -(-steps // traces.every) if traces.every else traces.count or SNAPSHOTS
+    # The list may be long. It has as many, or one less where the last two fall in one chunk.
+    snapshots = min(wanted, chunks)
+    if (snapshots - 1) * traces.snapshot_bytes(traces.samples) <= MOST_BYTES:
+        snapshots = len(snapshot_steps(traces, steps))
     if (size := snapshots * traces.snapshot_bytes(traces.samples)) > MOST_BYTES:
         found = f"{snapshots:,} snapshots × {traces.samples:,} samples × {traces.units:,} units"
         accepted = f"at most {MOST_BYTES / 1e9:g} GB of each model, not {size / 1e9:.1f}"

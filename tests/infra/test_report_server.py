@@ -159,3 +159,23 @@ def test_ipv6_is_served_too(studies: Path) -> None:
         connection = http.client.HTTPConnection("::1", port, timeout=10)
         connection.request("GET", PAGE)
         assert connection.getresponse().status == 200
+
+
+def test_a_link_to_another_place_of_the_studies_serves_nothing(studies: Path, port: int) -> None:
+    (studies / "up").mkdir()
+    (studies / "up/report").symlink_to(studies / "mine")
+    (studies / "mine/report/spec").symlink_to(studies / "mine/study.json")
+    (studies / "same").symlink_to(studies / "mine")
+    assert asked(port, "/up/report/study.json")[0] == 404
+    assert asked(port, "/mine/report/spec")[0] == 404
+    assert asked(port, "/same/report/index.html")[0] == 200, "another name of the study"
+
+
+def test_a_name_that_no_file_can_have_is_not_found(port: int) -> None:
+    assert asked(port, f"/mine/report/{'a' * 5000}")[0] == 404
+
+
+def test_a_connection_without_a_request_ends(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("infra.report_server._Reports.timeout", 0.2)
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as silent:
+        assert silent.recv(1) == b""
