@@ -175,7 +175,8 @@ def _through(layers: list[Convolution], boxes: Boxes) -> Boxes:
 
 def _around(boxes: Boxes) -> Boxes:
     """The one box around all of these."""
-    return np.where([True, False, True, False], boxes.min(0), boxes.max(0))[None]
+    around: Boxes = np.where([True, False, True, False], boxes.min(0), boxes.max(0))[None]
+    return around
 
 
 class Window:
@@ -209,7 +210,7 @@ class Window:
     def results(self, count: int) -> Tensor:
         """What differs after the last layer, for the first `count` pictures."""
         filled = min(-(-count // UNIT) * UNIT, self.most)
-        values = None
+        values: Tensor | None = None
         for layers, inputs, window in self.steps:
             if values is not None:
                 inputs[:filled][(..., *window)] = values
