@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from infra.errors import CONTROL, WrongInput
 from infra.peak_memory import peak_megabytes, reset_peak
 
-CASES = 200  # in the usual suite
+CASES = 70  # of each test in the usual suite; an input has two or three tests
 MANY_CASES = 10_000  # with -m slow
 MOST_MEGABYTES = 512  # that memory may grow, whatever a file claims
 LONGEST_MESSAGE = 20_000  # characters
