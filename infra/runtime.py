@@ -89,6 +89,8 @@ WORKER = {
     "MALLOC_MMAP_THRESHOLD_": str(1 << 30),
     "MALLOC_TRIM_THRESHOLD_": str((1 << 31) - 1),
     "MALLOC_ARENA_MAX": "1",
+    # A step needs some dozens; encoding in windows (models/blank.py) would fill the default, 1024.
+    "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "128",
     **blas_kernels(),
 }
 

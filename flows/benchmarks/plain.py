@@ -42,9 +42,9 @@ class Items(Dataset[torch.Tensor]):
         return torch.from_numpy(self.array[i]).float()
 
 
-def plain_training(method: str, channels: int) -> Iterator[None]:
+def plain_training(method: str, channels: int, architecture: str = "paper") -> Iterator[None]:
     """Each `next` is one optimiser step."""
-    vae = VAE(channels, LATENTS, fast=False)
+    vae = VAE(channels, LATENTS, architecture, fast=False)
     objective = build_objective(method, STRENGTH, LATENTS)
     with_fast(objective, False)
     generator = torch.Generator().manual_seed(0)

@@ -29,19 +29,24 @@ from tasks.study.traces import Traces, snapshot_steps
 TURNS, PLAIN_STEPS = 9, 10
 MODULE = "flows.benchmarks.training"
 INPUTS = "random pictures in memory"
+# Name, method, channels, architecture, precision and what a note adds.
 TRAININGS = (
-    ("beta_vae, 1 channel", "beta_vae", "1", "float32", ""),
-    ("beta_vae, 3 channels", "beta_vae", "3", "float32", ""),
-    ("factor_vae, 1 channel", "factor_vae", "1", "float32", ""),
-    ("beta_vae, bfloat16", "beta_vae", "1", "bfloat16", "; the baseline stays float32"),
+    ("beta_vae, 1 channel", "beta_vae", "1", "paper", "float32", ""),
+    ("beta_vae, 3 channels", "beta_vae", "3", "paper", "float32", ""),
+    ("factor_vae, 1 channel", "factor_vae", "1", "paper", "float32", ""),
+    ("beta_vae, bfloat16", "beta_vae", "1", "paper", "bfloat16", "; the baseline stays float32"),
+    ("beta_vae, 1 channel, library", "beta_vae", "1", "library", "float32", ""),
+    ("beta_vae, 3 channels, library", "beta_vae", "3", "library", "float32", ""),
+    ("factor_vae, 1 channel, library", "factor_vae", "1", "library", "float32", ""),
 )
 
 
 def measure(size: int | None = None) -> list[Row]:
     turns = size or TURNS
     rows = []
-    for name, method, channels, precision, note in TRAININGS:
-        ours, plain = ["ours", method, channels, precision], ["plain", method, channels]
+    for name, method, channels, architecture, precision, note in TRAININGS:
+        network = [method, channels, architecture]
+        ours, plain = ["ours", *network, precision], ["plain", *network]
         note = f"a step at batch {BATCH}; {INPUTS}{note}"
         rows.append(compared(name, MODULE, ours, plain, turns, note))
     return [*rows, _overhead(turns), _of_traces(turns)]
@@ -49,7 +54,9 @@ def measure(size: int | None = None) -> list[Row]:
 
 def _overhead(turns: int) -> Row:
     """What a step under the Trainer takes beyond `optimise`, both timed in the same steps."""
-    (times,) = take_turns([Side(MODULE, ["ours", "beta_vae", "1", "float32"], worker=True)], turns)
+    (times,) = take_turns(
+        [Side(MODULE, ["ours", "beta_vae", "1", "paper", "float32"], worker=True)], turns
+    )
     added = 1e3 * statistics.median(step - own for step, own in times)
     aim = 1e3 * 0.01 * statistics.median(step for step, _ in times)
     return Row("Trainer's overhead", added, aim, "ms", aim / added, "a step, against 1% of a step")
@@ -66,7 +73,7 @@ def _of_traces(turns: int) -> Row:
     return Row("traces", added, aim, "ms", aim / added, note + "against 2% of a step")
 
 
-def _ours(method: str, channels: int, precision: Any) -> None:
+def _ours(method: str, channels: int, architecture: str, precision: Any) -> None:
     from models import build_objective
     from models.architecture import VAE
     from models.recipe import CHUNK
@@ -98,7 +105,7 @@ def _ours(method: str, channels: int, precision: Any) -> None:
 
     recipe = Recipe(steps=10**6, precision=precision)
     training: Timed = Timed(
-        VAE(channels, LATENTS),
+        VAE(channels, LATENTS, architecture),
         build_objective(method, STRENGTH, LATENTS),
         recipe,
         Feed(batch, lambda step: torch.Generator().manual_seed(step)),
@@ -147,8 +154,8 @@ def _traced(method: str, channels: int) -> None:
         serve(turn)
 
 
-def _plain(method: str, channels: int) -> None:
-    steps = plain_training(method, channels)
+def _plain(method: str, channels: int, architecture: str) -> None:
+    steps = plain_training(method, channels, architecture)
 
     def turn() -> Sequence[float]:
         began = time.perf_counter()
@@ -161,10 +168,10 @@ def _plain(method: str, channels: int) -> None:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    side, method, channels, *precision = sys.argv[1:]
+    side, method, channels, *settings = sys.argv[1:]
     if side == "ours":
-        _ours(method, int(channels), *precision)
+        _ours(method, int(channels), *settings)
     elif side == "traced":
         _traced(method, int(channels))
     else:
-        _plain(method, int(channels))
+        _plain(method, int(channels), *settings)

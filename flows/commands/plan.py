@@ -183,7 +183,8 @@ def _memory(cost: Estimate) -> str:
     text = f"{size_text(cost.worker_bytes)} for a worker, of which "
     text += f"{cost.workers_fit:,} fit in the memory that is free on this machine"
     if cost.workers_fit < cores():
-        text += f", fewer than its {plural(cores(), 'core')}: tolstoy run SPEC --workers N"
+        text += f", fewer than its {plural(cores(), 'core')}: "
+        text += f"tolstoy run SPEC --workers {max(cost.workers_fit, 1)}"
     return text
 
 

@@ -69,3 +69,18 @@ def assert_uniform(values, low, high):
     assert abs(unit.mean() - 0.5) < 5 / np.sqrt(12 * unit.size)
     tenths = np.bincount((10 * unit).astype(int), minlength=10) / unit.size
     assert np.all(abs(tenths - 0.1) < 5 * np.sqrt(0.09 / unit.size))
+
+
+@pytest.mark.parametrize("name", ["color_dsprites", "noisy_dsprites", "scream_dsprites"])
+@pytest.mark.parametrize("count", [7, 8])
+def test_parts_are_those_of_all_pictures_and_leave_the_same_stream(name, count, cache):
+    data_set = data.load(name, data.sources(name)[-1], cache)
+    draws, again = np.random.default_rng(3), np.random.default_rng(3)
+    factors = data_set.sample(count, draws)
+    data_set.sample(count, again)
+    whole = data_set.images(factors, draws)
+    draw = data_set.in_parts(factors, again)
+    assert draws.bit_generator.state == again.bit_generator.state
+    for rows in (slice(4, 6), slice(0, 4), slice(6, None), slice(None)):
+        assert np.array_equal(draw(rows), whole[rows])
+    assert draws.bit_generator.state == again.bit_generator.state

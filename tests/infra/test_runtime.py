@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from infra.runtime import BLAS_KERNELS, blas_kernels
+from infra import runtime
+from infra.runtime import BLAS_KERNELS, _free_in_container, blas_kernels, workers_that_fit
 
 FLAGS = "avx2 avx512f avx512dq avx512bw avx512vl avx512cd"
 
@@ -53,3 +54,19 @@ def test_a_user_s_own_setting_wins() -> None:
             env=env,
         )
         assert done.stdout.strip() == expected
+
+
+def test_free_memory_of_a_container_counts_what_files_could_give_back(tmp_path: Path) -> None:
+    (tmp_path / "memory.max").write_text("1000\n")
+    (tmp_path / "memory.current").write_text("700\n")
+    (tmp_path / "memory.stat").write_text("anon 500\ninactive_file 150\nactive_file 50\n")
+    assert _free_in_container(tmp_path) == 450
+    (tmp_path / "memory.max").write_text("max\n")
+    with pytest.raises(ValueError, match="max"):  # no limit, which the caller expects
+        _free_in_container(tmp_path)
+
+
+def test_so_many_workers_fit_in_the_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime, "free_memory_bytes", lambda: 10e9)
+    assert workers_that_fit() == 22
+    assert workers_that_fit(3e9) == 3

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from metrics.base.inputs import Groups
+from metrics.base.votes import _variances
 from metrics.base.rows import table_groups
 from metrics.factor_vae import factor_vae
 
@@ -181,3 +182,8 @@ def test_bad_groups_are_refused(groups, message):
     good = Groups(np.zeros((2, 5, 3)), np.zeros(2, int))
     with pytest.raises(ValueError, match=message):
         factor_vae(np.zeros((10, 3)), good, groups)
+
+
+def test_variances_in_blocks_are_those_of_all_groups_at_once():
+    codes = np.random.default_rng(0).normal(size=(700, 9, 4)).astype(np.float32)
+    assert np.array_equal(_variances(codes), codes.var(axis=1, ddof=1, dtype=np.float64))

@@ -101,7 +101,7 @@ def test_places_of_own_data_do_not_depend_on_the_current_folder(own, tmp_path, m
 
 def test_the_probe_is_the_same_everywhere(own):
     settled = with_source(own, ())
-    first = data_sets.probe_of(settled, 7).images
+    first = data_sets.probe_of(settled, 7).images[:]
     data_sets.probe_of.cache_clear()
     assert first.shape == (7, 3, 64, 64)
-    assert np.array_equal(first, data_sets.probe_of(settled, 7).images)
+    assert np.array_equal(first, data_sets.probe_of(settled, 7).images[:])

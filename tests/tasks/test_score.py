@@ -233,7 +233,7 @@ def test_numbers_do_not_depend_on_how_many_images_are_drawn_at_once(
     images_of, tmp_path, monkeypatch
 ):
     score_model(*in_store(tmp_path / "at once"), MODEL)
-    monkeypatch.setattr(tasks.score, "IMAGES_AT_ONCE", 7)
+    monkeypatch.setattr(tasks.score, "DRAWN_TOGETHER", 7)
     images_of.asked.clear()
     score_model(*in_store(tmp_path / "by sevens"), MODEL)
     assert max(images_of.asked) == 7
@@ -425,7 +425,7 @@ def test_pictures_without_factors_have_unsupervised_scores(unlabelled, tmp_path,
     values = numbers(tmp_path)
     assert values == {("unsupervised", row.part, None): row.value for row in rows}
     assert np.isfinite(list(values.values())).all() and ("unsupervised", "elbo", None) in values
-    monkeypatch.setattr(tasks.score, "IMAGES_AT_ONCE", 7)
+    monkeypatch.setattr(tasks.score, "DRAWN_TOGETHER", 7)
     score_model(*in_store(tmp_path / "by sevens", "unsupervised"), MODEL)
     assert numbers(tmp_path / "by sevens") == values
     wider = SETTINGS.model_copy(update={"points": 60, "names": ("unsupervised",)})

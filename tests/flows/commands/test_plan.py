@@ -211,3 +211,29 @@ def test_plan_says_what_traces_take(
         and "\ntraces " not in out
         and "weights, " in out
     )
+
+
+def test_plan_says_how_many_workers_fit_here(
+    spec: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def measured(keys: list[str], renew: bool) -> Measured:
+        made_up = as_if_measured(keys, renew)
+        for key in keys:
+            if key.startswith("step"):
+                made_up[key] |= {"worker_mb": 300.0, "batch_mb": 100.0}
+        return made_up
+
+    monkeypatch.setattr("flows.estimate.measured_here", measured)
+    monkeypatch.setattr("infra.runtime.free_memory_bytes", lambda: 4.6e9)
+    monkeypatch.setattr("flows.commands.plan.cores", lambda: 8)
+    arguments = ["plan", str(spec), "--store", str(tmp_path / "store")]
+    for batch, size, fit in ((64, "450 MB", 10), (256, "700 MB", 6)):
+        changed = [*arguments, "--set", f"training.batch_size={batch}"]
+        assert main(changed) == 0
+        lines = capsys.readouterr().out.splitlines()
+        (line,) = [line for line in lines if line.startswith("memory ")]
+        assert f"{size} for a worker, of which {fit} fit" in line
+        assert ("fewer than its 8 cores: tolstoy run SPEC --workers 6" in line) == (fit < 8)
+        assert main([*changed, "--json"]) == 0
+        facts = json.loads(capsys.readouterr().out)
+        assert facts["workers_that_fit_here"] == fit

@@ -264,3 +264,16 @@ def test_a_cluster_that_refuses_the_token_is_one_line_and_nothing_is_written(
     out, err = capsys.readouterr()
     assert (out, err.count("\n"), place.exists()) == ("", 1, False)
     assert f"--ray: found {address}, which " in err
+
+
+def test_bfloat16_without_instructions_is_refused_before_anything_starts(
+    spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("tasks.study.precision.has_bfloat16", lambda: False)
+    monkeypatch.setattr("tasks.study.precision.has_nvidia_gpu", lambda: False)
+    store = tmp_path / "store"
+    command = ["run", str(spec), "--set", "training.precision=bfloat16", "--store", str(store)]
+    assert main(command) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "training.precision: found 'bfloat16'" in line and "slow_bfloat16: true" in line
+    assert not store.exists()
