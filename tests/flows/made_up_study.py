@@ -7,6 +7,7 @@ one before, so that a training which resumes from a wrong place ends with other 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from flows.driver import StudyRun
 from flows.open_study import open_study
@@ -107,7 +109,9 @@ def made_up_models() -> Iterator[list[str]]:
         trained.append(attempt.model.id)
         return MadeUpTraining(attempt.model, attempt._after_chunk)
 
-    pictures = {"kind": ["traversal"], "order": [[0]], "kl": [[1.0]], "png": [b"a picture"]}
+    picture = io.BytesIO()
+    Image.new("L", (64 * 11, 64)).save(picture, "PNG")
+    pictures = {"kind": ["traversal"], "order": [[0]], "kl": [[1.0]], "png": [picture.getvalue()]}
     numbers = {"reconstruction": 1.0, "kl": 1.0, "elbo": -2.0}
     numbers |= {"kl_per_latent": [[1.0] * LATENTS]}  # type: ignore[dict-item]
     probe = SimpleNamespace(images=None, targets=None)
