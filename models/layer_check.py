@@ -56,7 +56,9 @@ def _kinds(network: Network) -> Iterator[tuple[nn.Sequential, tuple[int, ...]]]:
         for place, layer in enumerate(chain)
     }
     shapes: dict[nn.Module, tuple[int, ...]] = {}
-    names = {part: name for name, part in plain.named_modules() if isinstance(part, KINDS)}
+    names: dict[nn.Module, str] = {
+        part: name for name, part in plain.named_modules() if isinstance(part, KINDS)
+    }
 
     def note(layer: nn.Module, inputs: tuple[Tensor, ...]) -> None:
         shapes[layer] = tuple(inputs[0].shape)
@@ -68,8 +70,8 @@ def _kinds(network: Network) -> Iterator[tuple[nn.Sequential, tuple[int, ...]]]:
         plain.code(torch.zeros(BATCH, network.channels, SIDE, SIDE, device=device))
         plain.pictures(torch.zeros(BATCH, network.latents, device=device))
     seen = set()
-    for part, shape in shapes.items():
-        layer = network.get_submodule(names[part])
+    for module, shape in shapes.items():
+        layer = network.get_submodule(names[module])
         chain, place = chains.get(id(layer), (None, 0))
         layers = nn.Sequential(layer) if chain is None else _with_activation(chain, place)
         if (kind := f"{layers} {shape}") not in seen:
@@ -81,7 +83,7 @@ def _with_activation(chain: Layers, place: int) -> Layers:
     end = place + 1
     while end < len(chain) and isinstance(chain[end], ACTIVATIONS):
         end += 1
-    return with_fast(chain[place:end], chain.fast)
+    return with_fast(Layers(*list(chain)[place:end]), chain.fast)
 
 
 def _differences(
@@ -108,7 +110,7 @@ def _differences(
     torchs_own = next(kind for kind in KINDS if isinstance(layer, kind))
     before: Any = torchs_own.forward(exact, exact_values)
     expected, derivative = before, torch.ones_like(before)
-    for activation in layers[1:]:
+    for activation in list(layers)[1:]:
         expected = activation(before)
         low = getattr(activation, "negative_slope", 0.0)
         derivative = torch.where(result > 0, 1.0, low).double()
