@@ -28,13 +28,9 @@ def test_a_folder_with_links_out_of_the_allowed_one_is_refused(tmp_path: Path) -
         (allowed / "cats" / link).unlink()
 
 
-@pytest.mark.parametrize("path", ["\0", "x\0y", "loop", "a" * 200])
+@pytest.mark.parametrize("path", ["\0", "x\0y", "loop", "loop/x"])
 def test_a_path_that_cannot_be_is_refused_in_one_line(path: str, tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     limits = Limits(studies=str(tmp_path / "studies"), allow_data=str(tmp_path))
-    for name in (path, f"{path}/../../x"):
-        with pytest.raises(WrongInput, match="own_data, folder: found"):
-            StudyForm(own_data=[OwnData(folder="../" + name)]).study(limits)
-        if path != "a" * 200:
-            with pytest.raises(WrongInput, match="own_data, folder: found"):
-                StudyForm(own_data=[OwnData(folder=name)]).study(limits)
+    with pytest.raises(WrongInput, match="own_data, folder: found"):
+        StudyForm(own_data=[OwnData(folder=path)]).study(limits)
