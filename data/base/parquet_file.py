@@ -14,21 +14,15 @@ def opened(path: Path, **options: Any) -> Any:
     for a row, however long its word is. A file of 60 kB may repeat a word of a megabyte in every
     row."""
     import pyarrow.parquet as pq
-
-    with pq.ParquetFile(path) as file:
-        words = [place for field in file.schema_arrow for place in _places_of_words(field)]
-    return pq.ParquetFile(path, read_dictionary=words, **options)
-
-
-def _places_of_words(field: Any) -> list[str]:
-    """A column of words or bytes; or those that it is made of, as `image.bytes`."""
     import pyarrow.types as kinds
 
-    kind = field.type
-    if kinds.is_struct(kind):
-        return [f"{field.name}.{place}" for part in kind for place in _places_of_words(part)]
-    words = (kinds.is_string, kinds.is_large_string, kinds.is_binary, kinds.is_large_binary)
-    return [field.name] if any(is_kind(kind) for is_kind in words) else []
+    are_words = (kinds.is_string, kinds.is_large_string, kinds.is_binary, kinds.is_large_binary)
+    with pq.ParquetFile(path) as file:
+        # pyarrow cannot read words within a struct in this way.
+        words = [
+            field.name for field in file.schema_arrow if any(kind(field.type) for kind in are_words)
+        ]
+    return pq.ParquetFile(path, read_dictionary=words, **options)
 
 
 def values(column: Any) -> NDArray[Any]:

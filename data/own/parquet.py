@@ -16,7 +16,7 @@ from infra.errors import WrongInput
 FIELD = "data.images"
 READABLE = "a whole Parquet file"
 COLUMNS = ("image", "images")
-AT_ONCE = 64  # rows
+ROWS_AT_ONCE = 16
 LARGEST_UNPACKED = 2**23  # bytes of a group of rows that are not looked at closer
 MOST_PACKED = 20  # times
 
@@ -85,16 +85,17 @@ def _encoded(path: Path, column: str) -> Iterator[bytes]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    row = 0
+    row, last = 0, b""
     with parquet_file.opened(path, pre_buffer=False) as file:
-        for batch in file.iter_batches(AT_ONCE, columns=[column]):
+        for batch in file.iter_batches(ROWS_AT_ONCE, columns=[column]):
             cells = batch.column(0)
             if pa.types.is_struct(cells.type):
                 cells = pc.struct_field(cells, "bytes")
             for encoded in parquet_file.values(pa.chunked_array([cells])):
                 if encoded is None:
                     raise WrongInput(FIELD, f"nothing in row {row}", "a picture in every row")
-                yield encoded
+                last = last if encoded == last else encoded
+                yield last
                 row += 1
 
 

@@ -26,3 +26,11 @@ def test_a_folder_with_links_out_of_the_allowed_one_is_refused(tmp_path: Path) -
         with pytest.raises(WrongInput, match=r"data cats, folder: found .*, a link out of"):
             form.study(limits)
         (allowed / "cats" / link).unlink()
+
+
+@pytest.mark.parametrize("path", ["\0", "x\0y", "loop", "loop/x"])
+def test_a_path_that_cannot_be_is_refused_in_one_line(path: str, tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    limits = Limits(studies=str(tmp_path / "studies"), allow_data=str(tmp_path))
+    with pytest.raises(WrongInput, match="own_data, folder: found"):
+        StudyForm(own_data=[OwnData(folder=path)]).study(limits)
