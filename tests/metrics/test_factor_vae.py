@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from metrics.base.inputs import Groups
-from metrics.base.votes import _variances
 from metrics.base.rows import table_groups
+from metrics.base.votes import _variances
 from metrics.factor_vae import factor_vae
 
 
