@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from tasks.report.questions import Sentence, Table
+from tasks.report.questions import Figures, Sentence, Table
 from tasks.report.questions.clustering import (
     BUDGET,
     DUAN,
@@ -96,12 +96,15 @@ def test_where_no_agent_learned_success_is_compared(
     results: Results, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     never = results.models.assign(**{STEPS.id: 3000.0, LEARNED.id: 0.0, BUDGET.id: 3000.0})
-    never = never.assign(**{SUCCESS.id: -never[UDR.id], OTHER_HUES.id: 0.0})
+    never = never.assign(**{SUCCESS.id: 1 - never[UDR.id], OTHER_HUES.id: 0.0})
     monkeypatch.setattr(Results, "with_parts", lambda self, wanted: never)
     said = answer(replace(results, models=never))
     finding = next(c.text for c in said.content if isinstance(c, Sentence) and c.kind == "finding")
     assert "with 0 of 20 models within 3,000 steps. UDR and steps: no rank correlation" in finding
-    assert "UDR and success in the last test: ρ = −1.00, n = 20" in finding
+    assert "80% to 99% of the scenes of a model succeeded (of random clicks 5%)" in finding
+    assert "UDR and this success: ρ = −1.00, n = 20 (" in finding
+    figures = next(c for c in said.content if isinstance(c, Figures))
+    assert SUCCESS.id in figures.groups[0].figures[0].data
     rows = {row.what: row for row in said.published}
     udr = rows["Rank correlation of UDR with steps to learn clustering"]
     assert udr.ours is None and udr.why_not.startswith("no rank correlation: all values are equal")
