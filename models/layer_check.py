@@ -56,9 +56,8 @@ def _kinds(network: Network) -> Iterator[tuple[nn.Sequential, tuple[int, ...]]]:
         for place, layer in enumerate(chain)
     }
     shapes: dict[nn.Module, tuple[int, ...]] = {}
-    names: dict[nn.Module, str] = {
-        part: name for name, part in plain.named_modules() if isinstance(part, KINDS)
-    }
+    parts = plain.named_modules()
+    names: dict[nn.Module, str] = {part: name for name, part in parts if isinstance(part, KINDS)}
 
     def note(layer: nn.Module, inputs: tuple[Tensor, ...]) -> None:
         shapes[layer] = tuple(inputs[0].shape)
@@ -70,8 +69,8 @@ def _kinds(network: Network) -> Iterator[tuple[nn.Sequential, tuple[int, ...]]]:
         plain.code(torch.zeros(BATCH, network.channels, SIDE, SIDE, device=device))
         plain.pictures(torch.zeros(BATCH, network.latents, device=device))
     seen = set()
-    for module, shape in shapes.items():
-        layer = network.get_submodule(names[module])
+    for copied, shape in shapes.items():
+        layer = network.get_submodule(names[copied])
         chain, place = chains.get(id(layer), (None, 0))
         layers = nn.Sequential(layer) if chain is None else _with_activation(chain, place)
         if (kind := f"{layers} {shape}") not in seen:
@@ -79,16 +78,15 @@ def _kinds(network: Network) -> Iterator[tuple[nn.Sequential, tuple[int, ...]]]:
             yield layers, shape
 
 
-def _with_activation(chain: Layers, place: int) -> Layers:
+def _with_activation(chain: Layers, place: int) -> nn.Sequential:
     end = place + 1
     while end < len(chain) and isinstance(chain[end], ACTIVATIONS):
         end += 1
-    return with_fast(Layers(*list(chain)[place:end]), chain.fast)
+    layers: nn.Sequential = chain[place:end]
+    return with_fast(layers, chain.fast)
 
 
-def _differences(
-    layers: nn.Sequential, shape: tuple[int, ...], dtype: torch.dtype
-) -> dict[str, float]:
+def _differences(layers: Any, shape: tuple[int, ...], dtype: torch.dtype) -> dict[str, float]:
     """By result and gradient, the largest difference from float64 as a part of the largest number.
 
     The derivative of an activation is taken from our own results: those next to zero may have the
@@ -110,7 +108,7 @@ def _differences(
     torchs_own = next(kind for kind in KINDS if isinstance(layer, kind))
     before: Any = torchs_own.forward(exact, exact_values)
     expected, derivative = before, torch.ones_like(before)
-    for activation in list(layers)[1:]:
+    for activation in layers[1:]:
         expected = activation(before)
         low = getattr(activation, "negative_slope", 0.0)
         derivative = torch.where(result > 0, 1.0, low).double()

@@ -22,5 +22,10 @@ def give_back() -> None:
     gc.freeze()  # what remains is modules and caches: the next call need not look at them
     pa.default_memory_pool().release_unused()
     forget_pages()
+    trim()
+
+
+def trim() -> None:
+    """The same for what is freed already, between the stages of a task that are not repeated."""
     with suppress(AttributeError, OSError):  # not glibc
         ctypes.CDLL(None).malloc_trim(0)

@@ -30,6 +30,7 @@ from models.representation import Pictures as ShownPictures
 from models.representation import encode, reconstruction_losses
 from tasks.clustering.learning import learn_clustering
 from tasks.data_sets import in_parts, load, of_places
+from tasks.give_back import trim
 from tasks.label_noise import perturbed, with_noisy_tables, without_groups
 from tasks.log import model_log
 from tasks.streams import Streams, stream
@@ -75,13 +76,16 @@ def _rows(
     evaluated: dict[tuple[str, str], list[Evaluated]] = {}  # by metric and regime of label noise
     with span("data and network"):
         codes_of = _codes_of(load_model(model, store), data_set, wanted) if possible else None
+        trim()
     for repeat in range(wanted.repeats):
         streams = streams_of(model, repeat)
         with span("codes"):
             inputs = draw_inputs(codes_of, data_set, wanted, streams) if codes_of else None
+            trim()
         for name in missing:
             with span(name):
                 of_metric = _evaluated(name, inputs if name in possible else None, streams)
+                trim()
             evaluated.setdefault((name, ""), []).append(of_metric)
         if codes_of and inputs and labelled:
             settings = wanted.model_copy(update={"names": tuple(labelled)})
