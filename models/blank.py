@@ -175,8 +175,8 @@ def _through(layers: list[Convolution], boxes: Boxes) -> Boxes:
 
 def _around(boxes: Boxes) -> Boxes:
     """The one box around all of these."""
-    around: Boxes = np.where([True, False, True, False], boxes.min(0), boxes.max(0))[None]
-    return around
+    box: Boxes = np.where([True, False, True, False], boxes.min(0), boxes.max(0))[None]
+    return box
 
 
 class Window:
@@ -210,12 +210,11 @@ class Window:
     def results(self, count: int) -> Tensor:
         """What differs after the last layer, for the first `count` pictures."""
         filled = min(-(-count // UNIT) * UNIT, self.most)
-        values: Tensor | None = None
-        for layers, inputs, window in self.steps:
-            if values is not None:
-                inputs[:filled][(..., *window)] = values
+        layers, inputs, _ = self.steps[0]
+        values: Tensor = layers(inputs[:filled])
+        for layers, inputs, window in self.steps[1:]:
+            inputs[:filled][(..., *window)] = values
             values = layers(inputs[:filled])
-        assert values is not None
         return values[:count]
 
 

@@ -13,36 +13,38 @@ CHUNK = 512  # points of all latents, which stay in the cache for all products
 SMALL = 1e-300  # reciprocals of smaller numbers may overflow
 
 Matrix = NDArray[np.float64]
+Codes = NDArray[np.float32] | NDArray[np.float64]
 
 
 @compiled("contract", "reassoc")
-def standardise(latents: Matrix, low: Matrix, high: Matrix) -> None:
+def standardise(latents: Codes, low: Codes, high: Codes, standard: Codes) -> None:
     """Give each row mean 0 and variance 1, of whatever scale it is; 0 where all points are equal.
 
-    `low` and `high` are the rows' extremes.
+    `low` and `high` are the rows' extremes; `standard` is filled. All arrays are of float32, or all
+    of float64; the arithmetic is of float64.
     """
     count, points = latents.shape
     for row in range(count):
-        values = latents[row]
-        middle, half = (low[row] + high[row]) / 2, (high[row] - low[row]) / 2
+        values, result = latents[row], standard[row]
+        lowest, highest = float(low[row]), float(high[row])
+        middle, half = (lowest + highest) / 2, (highest - lowest) / 2
         if half == 0.0:
-            values[:] = 0.0
+            result[:] = 0.0
             continue
         if half < SMALL:
             for point in range(points):
-                values[point] = (values[point] - middle) / half
-            middle, half = 0.0, 1.0
+                result[point] = (values[point] - middle) / half
+            values, middle, half = result, 0.0, 1.0
         total, scale = 0.0, 1.0 / half
         for point in range(points):  # from -1 to 1: no square overflows or vanishes
-            values[point] = (values[point] - middle) * scale
-            total += values[point]
+            total += (values[point] - middle) * scale
         mean, square = total / points, 0.0
         for point in range(points):
-            values[point] -= mean
-            square += values[point] * values[point]
-        scale = 1.0 / np.sqrt(square / points)
+            distance = (values[point] - middle) * scale - mean
+            square += distance * distance
+        size = 1.0 / np.sqrt(square / points)
         for point in range(points):
-            values[point] *= scale
+            result[point] = ((values[point] - middle) * scale - mean) * size
 
 
 @compiled("contract", "reassoc")

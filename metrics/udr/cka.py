@@ -18,6 +18,7 @@ Conventions:
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metrics.base.arrays import Codes
 from metrics.udr import moments, whole_codes
 from metrics.udr.moments import Flags, Matrix, WithMoments
 
@@ -25,8 +26,9 @@ FOLDS = 1
 MIRRORED = True  # the score of (i, j) is that of (j, i)
 
 
-def standard(latents: Matrix) -> Matrix:
+def standard(latents: Codes) -> Matrix:
     """(latents, points) with mean 0, all in the scale of the widest."""
+    latents = latents.astype(np.float64)
     low, high = latents.min(axis=1, keepdims=True), latents.max(axis=1, keepdims=True)
     half = float(((high - low) / 2).max())
     centred: Matrix = latents - (low + high) / 2

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metrics import SIMILARITIES
-from metrics.base.arrays import BadArray, numbers
+from metrics.base.arrays import BadArray, Codes, numbers
 
 Matrix = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -41,7 +41,7 @@ class Similarity(Protocol):
     PRODUCT: type[np.floating[Any]]  # what the product of float32 latents is summed in
 
     @staticmethod
-    def standard(latents: Matrix) -> Matrix:
+    def standard(latents: Codes) -> Codes:
         """(latents, points), as in the codes, to mean 0 and variance 1; 0 where constant."""
 
     @staticmethod
@@ -142,18 +142,19 @@ def prepare(codes: ArrayLike, similarity: str) -> WithMoments:
     grams = np.empty((models, len(folds), latents, latents))
     means = np.empty((models, len(folds), latents))
     for model in range(models):  # one at a time, in the processor's cache
-        standard[model] = how.standard(np.ascontiguousarray(codes[model].T, dtype=np.float64))
+        standard[model] = how.standard(np.ascontiguousarray(codes[model].T))
         for fold, part in enumerate(folds):
             gram, sums = second_moments(standard[model], part.start, part.stop)
             grams[model, fold], means[model, fold] = gram / points, sums / points
     return WithMoments(similarity, standard, grams, means)
 
 
-def standardised(latents: Matrix) -> Matrix:
+def standardised(latents: Codes) -> Codes:
     """(latents, points) with mean 0 and variance 1 over the points, of whatever scale; 0 where all
     points are equal."""
     from metrics.compiled.standardise import standardise
 
-    standard = np.array(latents, dtype=np.float64, order="C")
-    standardise(standard, standard.min(axis=1), standard.max(axis=1))
+    latents = np.ascontiguousarray(latents)
+    standard = np.empty_like(latents)
+    standardise(latents, latents.min(axis=1), latents.max(axis=1), standard)
     return standard

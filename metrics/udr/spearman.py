@@ -11,17 +11,18 @@ Conventions:
 import numpy as np
 from numpy.typing import NDArray
 
+from metrics.base.arrays import Codes
 from metrics.udr.moments import Moments, standardised
 
 FOLDS = 1
 PRODUCT = np.float32
 
 
-def standard(latents: NDArray[np.float64]) -> NDArray[np.float64]:
+def standard(latents: Codes) -> Codes:
     return standardised(ranks(latents))
 
 
-def ranks(latents: NDArray[np.float64]) -> NDArray[np.float64]:
+def ranks(latents: Codes) -> NDArray[np.float64]:
     """Every point's rank within its latent (latents, points), from 0; ties have their mean rank."""
     order = latents.argsort(axis=1)
     ascending = np.take_along_axis(latents, order, axis=1)
