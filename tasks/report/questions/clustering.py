@@ -153,8 +153,8 @@ def _finding(key: tuple[str, ...], models: pd.DataFrame, udr: Column | None) -> 
         least, most = models[SUCCESS.id].min(), models[SUCCESS.id].max()
         text += (
             f". UDR and steps: {of_udr.reason}. In the last test {least:.0%} to {most:.0%} of the "
-            f"scenes of a model succeeded (of random clicks {BY_CHANCE:.0%}); UDR and this success: "
-            f"{of_success}{_in_brackets(of_success)}."
+            f"scenes of a model succeeded (of random clicks {BY_CHANCE:.0%}); UDR and this "
+            f"success: {of_success}{_in_brackets(of_success)}."
         )
         return Sentence(text, "finding")
     text += Markup("; UDR and steps have a rank correlation of <b>{}</b>{}").format(
