@@ -41,7 +41,7 @@ class Progress:
     ) -> None:
         self.todo = dict.fromkeys(STAGES, 0) | todo
         self.cells, self.cells_done = cells, 0
-        self.models = models  # of the report
+        self.models = models  # of the report; 0: none is written
         self.steps, self.steps_done = steps, 0
         self._steps_at_start = 0
         self._first_steps: tuple[float, int, int] | None = None  # when, steps and scores by then

@@ -11,6 +11,7 @@ from flows import worker
 from flows.commands.text import say, warn
 from flows.driver import comparison_calls, in_a_line, no_rank
 from flows.progress import Progress, displayed
+from flows.time_left import Pace
 from infra.errors import WrongInput, one_of
 from infra.new_file import PICTURES, new_file
 from infra.ray_cluster import check_address
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 class RankRequest:
     """How to rank; None is what the study has."""
 
-    pool: str | None  # None: ADVISED_POOLS
+    pool: str | None  # None: ADVISED_POOLS, or the study's if it has none of these
     similarity: str | None
     p: int | None  # 0 means all
     data: str | None
@@ -54,7 +55,8 @@ class RankRequest:
         """The study's settings, changed by this request."""
         similarity = self.similarity or (udr.similarities or ("lasso",))[0]
         p = udr.p if self.p is None else self.p or None
-        pools = (self.pool,) if self.pool else ADVISED_POOLS
+        advised = not udr.pools or set(ADVISED_POOLS) & set(udr.pools)
+        pools = (self.pool,) if self.pool else ADVISED_POOLS if advised else udr.pools
         changed = {"similarities": (similarity,), "pools": pools, "p": p}
         return Udr.model_validate({**udr.model_dump(), **changed})
 
@@ -113,6 +115,9 @@ def _compare_finished(
         return
     progress = Progress({"train": 0, "score": 0, "compare": len(calls)}, cells=0)
     with running_workers(ray) as workers, displayed(progress):
+        progress.pace = Pace(
+            lambda: workers.count, lambda stage: workers.mean_seconds(worker.compare)
+        )
         progress.start("compare")
         for (*_, group, _, _), outcome in workers.map(worker.compare, calls):
             progress.add("compare")

@@ -19,7 +19,8 @@ REPORT_SECONDS, REPORT_SECONDS_PER_MODEL = 7.0, 0.009
 
 @dataclass(frozen=True)
 class Counts:
-    """What is left by stage, the models to train in this run, optimiser steps, and all models."""
+    """What is left by stage, the models to train in this run, optimiser steps, and the models of
+    the report, 0 if none is written."""
 
     left: Mapping[str, int]
     to_train: int
@@ -46,14 +47,14 @@ class Pace:
 
 
 def minutes_left(counts: Counts, since: Since | None, pace: Pace) -> float | None:
-    """The report included; None while nothing says how fast the run is."""
+    """Of all stages and the report; None while nothing says how fast the run is."""
     models = _seconds_of_models(counts, since, pace)
     later = {stage: counts.left[stage] for stage in ("compare", "dynamics") if counts.left[stage]}
     known = {stage: pace.seconds_of(stage) for stage in later}
     if models is None or (models == 0 and later and None in known.values()):
         return None
     seconds = models + sum(count * (known[stage] or 0.0) for stage, count in later.items())
-    report = REPORT_SECONDS + REPORT_SECONDS_PER_MODEL * counts.models
+    report = REPORT_SECONDS + REPORT_SECONDS_PER_MODEL * counts.models if counts.models else 0.0
     return (seconds / max(1, pace.workers()) + report) / 60
 
 

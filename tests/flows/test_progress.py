@@ -53,7 +53,7 @@ def test_training_is_counted_in_steps_while_no_model_has_ended() -> None:
     assert progress.minutes_left() is None
     now[0] = 600.0
     progress.count_steps(800)
-    assert progress.minutes_left() == pytest.approx(1200 * 1.5 / 60 + 7 / 60)
+    assert progress.minutes_left() == pytest.approx(1200 * 1.5 / 60)
     line = progress.line()
     assert "train 0/2 (40% of steps)" in line
     assert "1.8 models per hour, about 30 min left" in line
@@ -73,7 +73,7 @@ def test_time_left_does_not_rise_while_long_models_train_evenly() -> None:
             progress.count_steps(step)
         left.append(progress.minutes_left())
     assert left[0] is None
-    expected = [((3000 - step) * 1.5 + 7) / 60 for step in range(200, 3000, 100)]
+    expected = [(3000 - step) * 1.5 / 60 for step in range(200, 3000, 100)]
     assert left[1:] == pytest.approx(expected)
 
 

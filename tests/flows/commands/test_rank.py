@@ -250,6 +250,18 @@ def test_cells_of_one_model_leave_strengths_to_the_pool_of_the_models(
     assert "best of the method" not in out
 
 
+def test_a_study_of_all_methods_together_is_ranked_by_that_pool(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The demo's: with one model of each method, no other pool has anything to compare."""
+    study, store = made_up(tmp_path / "store", seeds=1, udr={"pools": ["data"]})
+    train(store, models_of(study))
+    facts = as_json(capsys, store.uri)
+    assert facts["pool"] == facts["data"][0]["strengths_pool"] == "data"
+    assert facts["data"] == as_json(capsys, store.uri, "--pool", "data")["data"]
+    assert as_json(capsys, store.uri, "--pool", "method")["pool"] == "method"
+
+
 def test_it_says_how_many_comparisons_were_made(
     full: tuple[Study, Store], capsys: pytest.CaptureFixture[str]
 ) -> None:
