@@ -82,8 +82,7 @@ def _with_activation(chain: Layers, place: int) -> nn.Sequential:
     end = place + 1
     while end < len(chain) and isinstance(chain[end], ACTIVATIONS):
         end += 1
-    layers: nn.Sequential = chain[place:end]
-    return with_fast(layers, chain.fast)
+    return with_fast(Layers(*list(chain)[place:end]), chain.fast)
 
 
 def _differences(layers: Any, shape: tuple[int, ...], dtype: torch.dtype) -> dict[str, float]:

@@ -12,7 +12,18 @@ import sys
 from contextlib import suppress
 
 
-class Network:
+class Loopback:
+    """Two addresses of this machine, whose nodes cannot be cut off."""
+
+    head, node = "127.0.0.2", "127.0.0.3"  # 127.0.0.1 would be replaced by an outside address
+
+    @property
+    def inside(self) -> list[str]:
+        """What a command on the second node begins with."""
+        return []
+
+
+class Network(Loopback):
     def __init__(self) -> None:
         number = os.getpid()
         self.name, self.ours, self.theirs = f"tolstoy-{number}", f"tol{number}", f"toln{number}"
@@ -20,12 +31,11 @@ class Network:
         self.head, self.node = f"{subnet}.1", f"{subnet}.2"
         self.why_not = self._set_up() if sys.platform == "linux" else "no Linux"
         if self.why_not:
-            self.remove()  # 127.0.0.1 would be replaced by an outside address
-            self.head, self.node = "127.0.0.2", "127.0.0.3"
+            self.remove()
+            self.head, self.node = Loopback.head, Loopback.node
 
     @property
     def inside(self) -> list[str]:
-        """What a command on the second node begins with."""
         return [] if self.why_not else ["nsenter", f"--net=/run/netns/{self.name}", "--"]
 
     def cut(self) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.campaign.family import free_port, kill_tree
-from tests.campaign.network import Network
+from tests.campaign.network import Loopback
 
 STARTED = "Ray runtime started"
 STARTUP_SECONDS = 180.0
@@ -18,7 +18,10 @@ STORE_BYTES = 100 * 2**20
 
 
 class RayCluster:
-    def __init__(self, folder: Path, environment: dict[str, str], network: Network) -> None:
+    def __init__(
+        self, folder: Path, environment: dict[str, str], network: Loopback | None = None
+    ) -> None:
+        network = network or Loopback()
         self.folder, self.network = folder, network
         token = folder / "token"
         token.touch(mode=0o600)

@@ -18,14 +18,15 @@ import pytest
 from flows.gauges import GAUGES, PREFIX
 from infra.store import Store
 from tests.campaign.family import free_port
-from tests.campaign.ray_cluster import HEAD, RayCluster
+from tests.campaign.network import Loopback
+from tests.campaign.ray_cluster import RayCluster
 from tests.flows.conftest import MODELS, write_spec
 from tests.flows.test_gauges import offered
 from tests.tree import ROOT
 
 PAGE = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
 
-
+HEAD = Loopback.head
 RAY = str(Path(sys.executable).with_name("ray"))
 
 
@@ -53,7 +54,8 @@ def test_a_study_runs_as_a_job_on_the_head_and_prometheus_sees_it() -> None:
         refused = subprocess.run(job, env={**outside, "RAY_AUTH_MODE": "disabled"}, timeout=90)
         assert refused.returncode != 0 and not store.exists(), "without the cluster's token"
         with (folder / "log").open("w") as log:
-            submitted = subprocess.Popen(job, env=cluster.environment, stdout=log, stderr=log)
+            environment = {**outside, **cluster.settings}
+            submitted = subprocess.Popen(job, env=environment, stdout=log, stderr=log)
         seen: set[str] = set()
         while submitted.poll() is None:
             with suppress(OSError):  # the head has only just started

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from infra import object_store
-from infra.files import no_room
+from infra.files import out_of_reach
 from infra.store import Store
 from tests.campaign.bucket import HALF, LATE, REFUSED, SILENT, Bucket
 from tests.infra.test_store import curve, losses
@@ -49,7 +49,7 @@ def test_nothing_wrong_is_read_and_everything_works_again(bucket: Bucket, bad_da
             assert operation(store), name
             worked = True
         except OSError as error:
-            assert no_room(error) == "the object store does not answer", (name, error)
+            assert out_of_reach(error) == "the object store does not answer", (name, error)
             worked = False
         bucket.bad_day = ""
         assert worked or bad_day != LATE, name
@@ -88,7 +88,7 @@ def test_a_write_of_which_one_answer_is_lost(
     try:
         store.write_bytes(CONTENT, "new")
     except OSError as error:
-        assert no_room(error) == "the object store does not answer", error
+        assert out_of_reach(error) == "the object store does not answer", error
         bucket.bad_day = ""
         store.write_bytes(CONTENT, "new")
     assert lost and store.read_bytes("new") == CONTENT

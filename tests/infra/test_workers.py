@@ -374,7 +374,7 @@ def test_a_cluster_that_was_found_is_watched_as_one_that_was_named() -> None:
     cluster = RayCluster(folder, outside)
     try:
         cluster.start()
-        environment = {**cluster.environment, "RAY_ADDRESS": cluster.address}
+        environment = {**outside, **cluster.settings, "RAY_ADDRESS": cluster.address}
         command = [sys.executable, "-c", FOUND]
         driver = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
         assert driver.stdout and driver.stdout.readline() == "42\n"
