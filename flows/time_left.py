@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+# So much of the steps, or so many seconds, say how fast a run is; at first one worker compiles.
+SURE_PART, SURE_SECONDS = 0.05, 60.0
 SCORING_PART = 0.2  # of a model's training, until a model has been scored
 # `tolstoy bench report` (docs/performance.md): two minutes for 12,600 models.
 REPORT_SECONDS, REPORT_SECONDS_PER_MODEL = 7.0, 0.009
@@ -69,6 +71,8 @@ def _seconds_of_models(counts: Counts, since: Since | None, pace: Pace) -> float
             return None
         return to_train * (per_model or 0.0) + to_score * (per_score or 0.0)
     if since is None or not since.steps:
+        return None
+    if since.steps < SURE_PART * counts.steps and since.seconds < SURE_SECONDS:
         return None
     spent = pace.workers() * since.seconds
     if per_score is None:

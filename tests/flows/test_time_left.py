@@ -91,3 +91,18 @@ def test_comparisons_count_when_one_is_known() -> None:
     assert progress.minutes_left() is None, "nothing is known of dynamics"
     seconds["dynamics"] = 6.0
     assert progress.minutes_left() == pytest.approx((60 + 12) / 60)
+
+
+@pytest.mark.parametrize(("steps", "seconds"), [(50, 5.0), (1, 60.0)])
+def test_the_first_steps_say_nothing_of_the_pace(steps: int, seconds: float) -> None:
+    """At first one worker compiles, and the other is alone; long models report few steps."""
+    now = [0.0]
+    progress = Progress({"train": 2, "score": 0}, cells=1, steps=1000, clock=lambda: now[0])
+    progress.start("train")
+    progress.count_steps(1)
+    now[0] = 0.9 * seconds
+    progress.count_steps(1 + (9 * steps) // 10)
+    assert progress.minutes_left() is None
+    now[0] = seconds
+    progress.count_steps(1 + steps)
+    assert progress.minutes_left() == pytest.approx((999 - steps) * seconds / steps / 60)
