@@ -173,6 +173,7 @@ def _started_at(pid: int) -> float:
 @pytest.fixture
 def soak(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Soak, RayCluster, str]]:
     adopt_orphans()
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = Path(tempfile.mkdtemp(prefix="tolstoy-"))  # short: Ray has sockets below it
     seed = int(os.environ.get("TOLSTOY_SEED") or random.SystemRandom().randrange(10**6))
     print(f"\nseed {seed}", flush=True)
@@ -188,6 +189,7 @@ def soak(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Soak, RayCluster, st
             yield made, cluster, f"http://127.0.0.1:{port}/api"
     finally:
         end_all()
+        signal.signal(signal.SIGTERM, before)
         shutil.rmtree(folder, ignore_errors=True)
 
 
