@@ -324,7 +324,7 @@ class CodesOf:
         self.known: Codes | None = None
         count = data_set.pictures
         if count and count <= wanted and isinstance(data_set, Finite):
-            self.known = encode_all(network, data_set.show, count)
+            self.known = encode_all(network, data_set.show, count, data_set.boxes)
 
     def __call__(self, factors: NDArray[np.int64], draws: np.random.Generator) -> Codes:
         pictures = self._pictures(factors.reshape(-1, factors.shape[-1]), draws)
