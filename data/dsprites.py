@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from data.base import pixels
 from data.base.pixels import SIDE, Progress
-from data.base.protocol import Factors, Finite, Grid, Images, Places, Source
+from data.base.protocol import Boxes, Factors, Finite, Grid, Images, Places, Source
 from data.official import dsprites as official_dsprites
 from data.official.published import Published
 
@@ -54,6 +54,15 @@ class DSprites(Finite, Grid):
     def show(self, places: Places) -> Images:
         bits = np.unpackbits(self.packed[places], axis=1)
         return bits.astype(np.float32).reshape(-1, 1, SIDE, SIDE)
+
+    def boxes(self, places: Places) -> Boxes:
+        """From the bits, in a tenth of the time that it takes from the pictures."""
+        rows = self.packed[places].reshape(-1, SIDE, SIDE // 8)
+        columns = np.unpackbits(np.bitwise_or.reduce(rows, axis=1), axis=1).view(np.bool_)
+        ends = []
+        for lines in (rows.view(np.uint64)[..., 0] != 0, columns):
+            ends += [lines.argmax(1), SIDE - lines[:, ::-1].argmax(1)]
+        return np.stack(ends, axis=1).astype(np.int32)
 
 
 def load(cache: Path, source: Source = "redrawn", progress: Progress | None = None) -> DSprites:

@@ -31,9 +31,10 @@ from models.representation import Floats, encode
 Places: TypeAlias = NDArray[np.intp]  # numbers of pictures
 Show: TypeAlias = Callable[[Places], Floats]  # the pictures of these numbers, none negative
 Boxes: TypeAlias = NDArray[np.int32]  # (boxes, 4): first row, row after the last, columns likewise
+FindBoxes: TypeAlias = Callable[[Places], Boxes | None]
 
 BATCH = 64  # pictures in the early layers
-MANY = 1024  # pictures in the later layers: a multiple of the batch
+MANY = 512  # pictures in the later layers: a multiple of the batch
 UNIT = 16  # pictures: batches are filled up to multiples, as oneDNN prepares each size anew
 WHOLE_BATCH = 256  # pictures that are encoded without windows: a multiple of the batch of `encode`
 FEWEST = 256  # pictures; with fewer, preparing a window takes longer than it saves
@@ -43,15 +44,28 @@ FEW = BATCH // 2  # pictures that get no window of their own in the early layers
 
 
 @torch.inference_mode()
-def encode_all(network: Network, show: Show, count: int) -> Floats:
-    """Codes of the pictures from 0 to `count` - 1. Only the study's networks have windows."""
+def encode_all(
+    network: Network, show: Show, count: int, known_boxes: FindBoxes | None = None
+) -> Floats:
+    """Codes of the pictures from 0 to `count` - 1. Only the study's networks have windows.
+
+    Boxes, as `boxes_around` gives them, are found from the pictures if they are not known.
+    """
     places = np.arange(count)
     if not isinstance(network, VAE) or network.is_residual:
         return encode_whole(network, show, places)
     vae = network
-    if count < FEWEST or not is_small(_boxes_of(show, places[:: count // FEWEST])).mean() > 0.5:
+
+    def boxes_of_batch(batch: Places) -> Boxes:
+        known = known_boxes(batch) if known_boxes else None
+        return boxes_around(show(batch)) if known is None else known
+
+    def boxes_of(places: Places) -> Boxes:
+        return np.concatenate([boxes_of_batch(batch) for batch in _batches(places, 2 * BATCH)])
+
+    if count < FEWEST or not is_small(boxes_of(places[:: count // FEWEST])).mean() > 0.5:
         return encode_whole(vae, show, places)
-    boxes = _boxes_of(show, places)
+    boxes = boxes_of(places)
     codes = np.empty((count, vae.latents), np.float32)
     layers, without_window = convolutions(vae), []
     for group in grouped(boxes, layers[:GROUPING_LAYER]):
@@ -95,10 +109,6 @@ def encode_whole(network: Network, show: Show, places: Places) -> Floats:
 def is_small(boxes: Boxes) -> NDArray[np.bool_]:
     """Whether a window is faster: up to about half the height and width of a picture."""
     return boxes[:, 1] - boxes[:, 0] + boxes[:, 3] - boxes[:, 2] <= SIDE
-
-
-def _boxes_of(show: Show, places: Places) -> Boxes:
-    return np.concatenate([boxes_around(show(batch)) for batch in _batches(places, BATCH)])
 
 
 def _batches(places: Places, size: int) -> Iterator[Places]:
@@ -193,10 +203,12 @@ class Window:
             inputs = outputs * stride  # counted from the first row and column of the padding
             inputs[:, 1::2] += kernel - stride
             corner = inputs[:, [0, 0, 2, 2]] - int(layer.layer.padding[0])
-            surroundings = _repeated(layer.blank[(..., *_slices(inputs))], most)
+            surroundings = layer.blank[(..., *_slices(inputs))]
             if not self.steps:
-                self.corner, self.blank = corner, surroundings[:1].clone()
-            self.steps.append((layer.unpadded, surroundings, _slices(box - corner)))
+                self.corner, self.blank = corner, _repeated(surroundings, 1)
+            self.steps.append(
+                (layer.unpadded, _repeated(surroundings, most), _slices(box - corner))
+            )
             box = outputs
         self.outputs = box
 

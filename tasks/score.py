@@ -332,7 +332,7 @@ class CodesOf:
         self.known: Codes | None = None
         count = data_set.pictures
         if count and count <= wanted and isinstance(data_set, Finite):
-            self.known = encode_all(network, data_set.show, count)
+            self.known = encode_all(network, data_set.show, count, data_set.boxes)
 
     def __call__(self, factors: NDArray[np.int64], draws: np.random.Generator) -> Codes:
         return self.later(factors, draws)()

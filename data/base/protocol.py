@@ -15,6 +15,7 @@ SOURCES: tuple[Source, ...] = get_args(Source)
 Factors = NDArray[np.int64]  # (images, factors): positions among the sorted values of a factor
 Targets = NDArray[np.float64]  # (images, factors): real values of continuous factors, positions
 Places = NDArray[np.intp]  # (images,): numbers of pictures
+Boxes = NDArray[np.int32]  # (images, 4): first row, row after the last, columns likewise
 Images = NDArray[np.float32]  # (images, channels, 64, 64) in [0, 1], contiguous
 
 
@@ -123,6 +124,11 @@ class Finite(ABC):
     @abstractmethod
     def show(self, places: Places) -> Images:
         """The pictures of these numbers, from 0 to `pictures` - 1."""
+
+    def boxes(self, places: Places) -> Boxes | None:
+        """Of each of these pictures the box outside of which it is 0, or all of it if it is 0
+        everywhere. None where that is not known without looking at the pictures."""
+        return None
 
     def images(self, factors: Factors, stream: np.random.Generator) -> Images:
         """One image per row of `factors`."""

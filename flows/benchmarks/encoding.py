@@ -74,8 +74,12 @@ def _sprites(vae: VAE, ours: bool) -> Callable[[], object]:
     def show(places: NDArray[np.intp]) -> NDArray[np.float32]:
         return data_set.show(SPRITES[places])
 
-    encoded = encode_all if ours else _plainly
-    return lambda: encoded(vae, show, len(SPRITES))
+    def boxes(places: NDArray[np.intp]) -> NDArray[np.int64] | None:
+        return data_set.boxes(SPRITES[places])
+
+    if ours:
+        return lambda: encode_all(vae, show, len(SPRITES), boxes)
+    return lambda: _plainly(vae, show, len(SPRITES))
 
 
 @torch.inference_mode()

@@ -46,6 +46,16 @@ def test_images_follow_the_grid_and_its_bits(cache, packed):
         assert image.ravel().tolist() == bits
 
 
+def test_a_picture_is_black_outside_of_its_box(packed):
+    places = np.random.default_rng(6).integers(0, len(packed), 200)
+    data_set = dsprites.DSprites(**vars(dsprites.DESCRIPTION), packed=packed)
+    for image, box in zip(data_set.show(places), data_set.boxes(places).tolist(), strict=True):
+        rows, columns = (np.flatnonzero(image[0].any(axis=axis)) for axis in (1, 0))
+        assert box == [rows[0], rows[-1] + 1, columns[0], columns[-1] + 1]
+    black = dsprites.DSprites(**vars(dsprites.DESCRIPTION), packed=np.zeros_like(packed[:1]))
+    assert black.boxes(np.array([0])).tolist() == [[0, 64, 0, 64]]
+
+
 def test_a_full_turn_is_no_turn(packed):
     grid = packed.reshape(*SIZES, -1)
     assert np.array_equal(grid[:, :, 0], grid[:, :, 39])

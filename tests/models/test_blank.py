@@ -184,6 +184,19 @@ def test_same_bits_every_time_and_nearly_the_same_in_any_company():
     assert np.abs(fewer - codes[:600]).max() <= NEAR * scale
 
 
+def test_boxes_that_are_known_are_not_looked_for(monkeypatch):
+    images, vae = many(), network()
+    expected = encode_all(vae, lambda places: images[places], len(images))
+    around = boxes_around(images)
+    unknown = encode_all(vae, lambda places: images[places], len(images), lambda places: None)
+    monkeypatch.setattr(blank, "boxes_around", refuse)
+    known = encode_all(
+        vae, lambda places: images[places], len(images), lambda places: around[places]
+    )
+    np.testing.assert_array_equal(unknown, expected)
+    np.testing.assert_array_equal(known, expected)
+
+
 @pytest.mark.parametrize("few", [True, False], ids=["few", "not blank"])
 def test_where_windows_do_not_pay_codes_are_those_of_encode_to_the_bit(few, monkeypatch):
     monkeypatch.setattr(blank, "Window", refuse)
