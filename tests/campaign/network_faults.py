@@ -25,7 +25,7 @@ FAILURES = {
                 "in_flight_failure_prob": 5,
             }
         }
-    )
+    ),
 }
 DELAYS = {"RAY_testing_asio_delay_us": "*=1000:30000"}
 
