@@ -121,6 +121,7 @@ def made_up_models() -> Iterator[list[str]]:
         patch.setattr("tasks.train._Attempt._pictures", lambda *_: pictures)
         patch.setattr("tasks.train.encode", _codes)
         patch.setattr("tasks.train.probe_of", lambda *_: probe)
+        patch.setattr("tasks.train.check_machine", lambda *_: None)
         patch.setattr("tasks.train.load", lambda _: SimpleNamespace(channels=1))
         patch.setattr("tasks.score._rows", _scores)
         patch.setattr("flows.storage_wait.PROBE_SECONDS", 0.0)
