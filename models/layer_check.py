@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -82,7 +82,7 @@ def _with_activation(chain: Layers, place: int) -> nn.Sequential:
     end = place + 1
     while end < len(chain) and isinstance(chain[end], ACTIVATIONS):
         end += 1
-    layers: nn.Sequential = chain[place:end]
+    layers = cast(nn.Sequential, chain[place:end])
     return with_fast(layers, chain.fast)
 
 
