@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from models.adam import Adam
 from models.fast import Layers, log_odds
 from models.objective import Code, Objective, Penalty
 
@@ -38,9 +39,9 @@ class FactorVAE(Objective):
         adversary = adversary - 0.5 * functional.logsigmoid(-of_weights[first:]).mean()
         return Penalty(code.kl.sum() + self.strength * total_correlation, adversary)
 
-    def adversary_optimiser(self) -> torch.optim.Optimizer:
+    def adversary_optimiser(self) -> Adam:
         """Locatello et al. 2019, Table 4c."""
-        return torch.optim.Adam(self.parameters(), lr=1e-4, betas=(0.5, 0.9), eps=1e-8, fused=True)
+        return Adam(self.parameters(), lr=1e-4, betas=(0.5, 0.9), eps=1e-8)
 
 
 def shuffle_latents(z: Tensor, generator: torch.Generator) -> Tensor:

@@ -26,8 +26,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.optim import Optimizer
 
+from models.adam import Optimiser
 from models.architecture import initialise
 from models.network import Network
 from models.recipe import Recipe
@@ -94,7 +94,7 @@ class InfoGANTraining(Training):
     def initialise(self, generator: torch.Generator) -> None:
         initialise(self.network, generator)
 
-    def parts(self) -> dict[str, nn.Module | Optimizer | None]:
+    def parts(self) -> dict[str, nn.Module | Optimiser | None]:
         names = ("network", "generator_optimiser", "critic_optimiser")
         return {name: getattr(self, name) for name in names}
 
@@ -104,17 +104,13 @@ class InfoGANTraining(Training):
             batch = self.batch(CRITIC_STEPS * step + turn).to(self.device)
             loss, regulariser = critic_loss(self.network, scaled(batch), self.strength, noise)
             self.critic_optimiser.zero_grad()
-            loss.backward(inputs=self._parameters_of(self.critic_optimiser))
+            loss.backward(inputs=self.critic_optimiser.parameters)
             self.critic_optimiser.step()
         of_generator = generator_loss(self.network, len(batch), self.strength, noise)
         self.generator_optimiser.zero_grad()
-        of_generator.backward(inputs=self._parameters_of(self.generator_optimiser))
+        of_generator.backward(inputs=self.generator_optimiser.parameters)
         self.generator_optimiser.step()
         return Losses(loss.detach(), regulariser=regulariser.detach())
-
-    @staticmethod
-    def _parameters_of(optimiser: Optimizer) -> list[Tensor]:
-        return [each for group in optimiser.param_groups for each in group["params"]]
 
 
 def critic_loss(

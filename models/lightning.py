@@ -1,7 +1,7 @@
-"""Lightning, without the package torchmetrics.
+"""Lightning, without torchmetrics and torch's compiler.
 
-Lightning imports it for the names of two classes. It imports scipy.signal and matplotlib in turn:
-77 MB of every worker's memory, and a second of its start, for nothing that a training here uses.
+Lightning imports them for the names below. They import scipy.signal, matplotlib and sympy in turn:
+150 MB of every worker's memory, and seconds of its start, for nothing that a training here uses.
 """
 
 from __future__ import annotations
@@ -12,28 +12,39 @@ from contextlib import contextmanager
 from importlib.machinery import ModuleSpec
 from importlib.metadata import version
 from types import ModuleType
+from typing import Any
 
-TORCHMETRICS = "torchmetrics"
+
+def _unchanged(function: Any = None, *_: Any, **settings: Any) -> Any:
+    """A decorator, with settings or without."""
+    return _unchanged if function is None else function
 
 
 @contextmanager
-def _named_only(package: str, *classes: str) -> Iterator[None]:
-    """Until the end of the block, a package that has not been imported is its version and empty
-    classes."""
+def _standing_in(package: str, **names: Any) -> Iterator[None]:
+    """Until the end of the block, a package that is not imported yet has these names only."""
     if package in sys.modules:
         yield
         return
-    names = {name: type(name, (), {}) for name in classes}
-    empty = ModuleType(package)
-    vars(empty).update(names, __version__=version(package), __spec__=ModuleSpec(package, None))
-    sys.modules[package] = empty
+    module = ModuleType(package)
+    number = version(package.partition(".")[0])
+    vars(module).update(names, __version__=number, __spec__=ModuleSpec(package, None))
+    sys.modules[package] = module
     try:
         yield
     finally:
         del sys.modules[package]
 
 
-with _named_only(TORCHMETRICS, "Metric", "MetricCollection"):
+def _nothing(name: str) -> type:
+    """A class of which nothing is an instance."""
+    return type(name, (), {})
+
+
+with (
+    _standing_in("torchmetrics", **{n: _nothing(n) for n in ("Metric", "MetricCollection")}),
+    _standing_in("torch._dynamo", OptimizedModule=_nothing("OptimizedModule"), disable=_unchanged),
+):
     from pytorch_lightning import LightningModule, Trainer
 
 __all__ = ["LightningModule", "Trainer"]

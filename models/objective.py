@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from models.adam import Optimiser
+
 
 @dataclass(frozen=True)
 class Code:
@@ -38,7 +40,7 @@ class Objective(nn.Module):
         """Of one batch; `step` counts from 0, and what is drawn is drawn with `generator`."""
         raise TypeError(f"{type(self).__name__} must define penalty(), which is added to the loss")
 
-    def adversary_optimiser(self) -> torch.optim.Optimizer | None:
+    def adversary_optimiser(self) -> Optimiser | None:
         """The optimiser of the objective's network, if it has one."""
         return None
 

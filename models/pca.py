@@ -18,8 +18,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.optim import Optimizer
 
+from models.adam import Optimiser
 from models.architecture import SIDE
 from models.network import Network
 from models.recipe import Recipe
@@ -78,7 +78,7 @@ class PCATraining(Training):
             self.network.means.numel(), self.network.latents + FURTHER, generator=generator
         )
 
-    def parts(self) -> dict[str, nn.Module | Optimizer | None]:
+    def parts(self) -> dict[str, nn.Module | Optimiser | None]:
         return {"network": self.network}
 
     def run(self, on_gpu: bool = False) -> None:

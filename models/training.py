@@ -1,8 +1,8 @@
 """Training of one model: a Lightning module whose one step is many optimiser steps.
 
-- Lightning's Trainer chooses the device, moves the module there, switches torch to deterministic
-  algorithms and calls `training_step` in a loop. It does nothing else: optimisers, the curve of
-  losses and checkpoints are the module's.
+- Lightning's Trainer chooses the device, moves the module there and calls `training_step` in a
+  loop. It does nothing else: deterministic algorithms on a CPU, optimisers, the curve of losses and
+  checkpoints are the module's.
 - The Trainer sees chunks of optimiser steps (models.recipe.CHUNK), so that its cost per step is
   negligible.
 - Batches and noise are functions of the step number, drawn on the CPU for every device: a model
@@ -22,8 +22,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
-from torch.optim import Optimizer
 
+from models.adam import Adam, Optimiser
 from models.architecture import VAE, initialise
 from models.fast import with_fast
 from models.lightning import LightningModule, Trainer
@@ -109,7 +109,7 @@ class Training(LightningModule):
         """One step."""
         raise NotImplementedError
 
-    def parts(self) -> dict[str, nn.Module | Optimizer | None]:
+    def parts(self) -> dict[str, nn.Module | Optimiser | None]:
         """The modules and optimisers, by their names in a checkpoint."""
         raise NotImplementedError
 
@@ -123,7 +123,7 @@ class Training(LightningModule):
     def on_train_start(self) -> None:
         """Move the state of optimisers from a checkpoint to the device of the weights."""
         for part in self.parts().values():
-            if isinstance(part, Optimizer):
+            if part and not isinstance(part, nn.Module):
                 part.load_state_dict(part.state_dict())
 
     def train_dataloader(self) -> range:
@@ -205,7 +205,7 @@ class TrainingModule(Training):
         initialise(self.vae, generator)
         initialise(self.objective, generator)
 
-    def parts(self) -> dict[str, nn.Module | Optimizer | None]:
+    def parts(self) -> dict[str, nn.Module | Optimiser | None]:
         names = ("vae", "objective", "vae_optimiser", "adversary_optimiser")
         return {name: getattr(self, name) for name in names}
 
@@ -235,13 +235,12 @@ class TrainingModule(Training):
         return torch.autocast(self.device.type, self.precision if lower else None, enabled=lower)
 
 
-def adam(parameters: Iterable[nn.Parameter], recipe: Recipe) -> Optimizer:
-    return torch.optim.Adam(
+def adam(parameters: Iterable[nn.Parameter], recipe: Recipe) -> Adam:
+    return Adam(
         parameters,
         lr=recipe.learning_rate,
         betas=(recipe.beta1, recipe.beta2),
         eps=recipe.epsilon,
-        fused=True,
     )
 
 
@@ -268,17 +267,17 @@ def fit(module: Training, on_gpu: bool = False) -> None:
             devices=1,
             max_epochs=1,
             barebones=True,
-            deterministic=True,
+            deterministic=True if on_gpu else None,  # which also sets what only a GPU has
         )
         trainer.fit(module)
 
 
 @contextmanager
 def _deterministic() -> Iterator[None]:
-    """Restores torch's switch afterwards: the Trainer's deterministic=True would leave it on."""
-    before = torch.are_deterministic_algorithms_enabled()
-    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    """As the Trainer's deterministic=True, which would import torch's compiler and stay on."""
+    before = torch.get_deterministic_debug_mode()
+    torch.set_deterministic_debug_mode("error")
     try:
         yield
     finally:
-        torch.use_deterministic_algorithms(before, warn_only=warn_only)
+        torch.set_deterministic_debug_mode(before)

@@ -45,6 +45,7 @@ Codes = NDArray[np.float32]
 Show: TypeAlias = Callable[[Any], ShownPictures]
 Split = Literal["train", "validation", "test", "zero_shot"]
 FURTHER: tuple[Split, ...] = ("validation", "zero_shot")  # beside the table and the test table
+IN_MEMORY = 256  # pictures: a multiple of the batch of `encode`
 DRAWN_TOGETHER = 8192  # pictures whose appearance is drawn at once, also where it is random
 
 
@@ -378,7 +379,7 @@ class CodesOf:
         """
         points, show = pictures
         parts = []
-        for images in _batches(show, points):
+        for images in _drawn_batches(show, points):
             mean, logvar = encode(self.network, images)
             drawn = mean if logvar is None else sample(mean, logvar, noise).astype(np.float32)
             parts.append((mean, logvar, reconstruction_losses(self.network, images, drawn)))
@@ -407,6 +408,13 @@ def _joined(parts: Iterable[NDArray[Any] | None]) -> NDArray[Any] | None:
 
 def _encoded(network: Network, show: Show, points: NDArray[Any]) -> Codes:
     return np.concatenate([encode(network, images)[0] for images in _batches(show, points)])
+
+
+def _drawn_batches(show: Show, points: NDArray[Any]) -> Iterator[NDArray[np.float32]]:
+    """The same as arrays, for pictures that are read several times."""
+    for images in _batches(show, points):
+        for i in range(0, len(images), IN_MEMORY):
+            yield images[i : i + IN_MEMORY]
 
 
 def _batches(show: Show, points: NDArray[Any]) -> Iterator[ShownPictures]:

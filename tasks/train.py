@@ -34,6 +34,7 @@ from models.traces import activations
 from models.training import CurvePoint, Diverged, Feed, OtherInstructions, Training
 from tasks.checkpoints import Checkpoints
 from tasks.data_sets import all_pictures, drawn_pictures, load, probe_of
+from tasks.give_back import trim
 from tasks.leftovers import remove_leftovers
 from tasks.log import BEGINS, model_log
 from tasks.lost_gpu import end_process, gpu_is_lost
@@ -114,6 +115,7 @@ class _Attempt:
         self._report_if_due(training)
         with span("optimiser steps"):
             training.run(on_gpu=_has_gpu(self.study))
+        trim()
         with span("files and rows"):
             self._write(training.network.eval(), training, data_set)
 

@@ -42,8 +42,8 @@ def test_discriminator_has_six_hidden_layers_of_1000():
 
 
 def test_adversary_is_optimised_as_in_table_4c():
-    (group,) = FactorVAE(10, 2).adversary_optimiser().param_groups
-    assert (group["lr"], group["betas"], group["eps"]) == (1e-4, (0.5, 0.9), 1e-8)
+    optimiser = FactorVAE(10, 2).adversary_optimiser()
+    assert (optimiser.lr, optimiser.betas, optimiser.eps) == (1e-4, (0.5, 0.9), 1e-8)
 
 
 @pytest.mark.parametrize("strength", [0.0, 35.0])

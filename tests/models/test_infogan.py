@@ -166,7 +166,7 @@ def test_each_optimiser_moves_its_own_weights_and_together_all_of_them():
     made = training()
     names = {id(p): name for name, p in made.network.named_parameters()}
     groups = [
-        {names[id(p)] for group in optimiser.param_groups for p in group["params"]}
+        {names[id(p)] for p in optimiser.parameters}
         for optimiser in (made.generator_optimiser, made.critic_optimiser)
     ]
     assert groups[0] | groups[1] == set(names.values()) and not groups[0] & groups[1]

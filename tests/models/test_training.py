@@ -121,7 +121,7 @@ def test_reported_losses_are_those_before_the_step():
 def test_each_loss_moves_its_own_weights_only(still):
     made, whole = training("factor_vae"), training("factor_vae")
     stopped = made.vae_optimiser if still == "vae" else made.adversary_optimiser
-    stopped.param_groups[0]["lr"] = 0.0
+    stopped.lr = 0.0
     vae, discriminator = weights(made.vae), weights(made.objective)
     made.optimise(0)
     whole.optimise(0)
