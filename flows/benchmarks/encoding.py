@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from data.base.protocol import Finite
+from data.base.protocol import Boxes, Finite
 from flows.benchmarks import Row
 from flows.benchmarks.plain import BATCH, LATENTS, pictures
 from flows.benchmarks.turns import compared, serve
@@ -74,7 +74,7 @@ def _sprites(vae: VAE, ours: bool) -> Callable[[], object]:
     def show(places: NDArray[np.intp]) -> NDArray[np.float32]:
         return data_set.show(SPRITES[places])
 
-    def boxes(places: NDArray[np.intp]) -> NDArray[np.int64] | None:
+    def boxes(places: NDArray[np.intp]) -> Boxes | None:
         return data_set.boxes(SPRITES[places])
 
     if ours:
