@@ -20,12 +20,12 @@ def give_back() -> None:
     """Milliseconds; the first call, which sees the objects of all imports, takes longer."""
     gc.collect()  # a Trainer and its model refer to each other
     gc.freeze()  # what remains is modules and caches: the next call need not look at them
-    pa.default_memory_pool().release_unused()
     forget_pages()
     trim()
 
 
 def trim() -> None:
     """The same for what is freed already, between the stages of a task that are not repeated."""
+    pa.default_memory_pool().release_unused()
     with suppress(AttributeError, OSError):  # not glibc
         ctypes.CDLL(None).malloc_trim(0)

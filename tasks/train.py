@@ -126,6 +126,7 @@ class _Attempt:
         images = probe.images
         mean, logvar = encode(network, images)
         numbers = self._quantities(network, images, mean, logvar)
+        trim()
         save_model(network, model, data_set.channels, store)
         rows = np.arange(len(mean), dtype=np.int32)
         codes = {

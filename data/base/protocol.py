@@ -234,7 +234,7 @@ def sample_factors(sizes: tuple[int, ...], count: int, stream: np.random.Generat
     places = stream.integers(math.prod(sizes), size=count)
     points = np.empty((count, len(sizes)), np.int64)
     for column in reversed(range(len(sizes))):  # one by one: metrics draw a million points
-        places, points[:, column] = np.divmod(places, sizes[column])
+        np.divmod(places, sizes[column], out=(places, points[:, column]))
     return points
 
 
