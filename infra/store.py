@@ -21,6 +21,7 @@ from infra.files import Files
 from infra.tables import TABLES, schema
 
 DAMAGED = "damaged"  # a folder for parts that could not be read
+FOLDERS = ((), ("drivers",), ("claims",))  # beside the tables, where killed writers leave files
 MERGED = "cell-"  # names of parts with the rows of many models begin with this
 # Bytes. In less, compression, dictionaries and statistics save nothing and take most of the time.
 COMPACT_FROM = 2**15
@@ -40,7 +41,7 @@ class Store(Files):
 
     def prepare(self) -> None:
         """Create the store, or raise if it cannot be written."""
-        self.create([("tables", table) for table in TABLES])
+        self.create([*FOLDERS, *(("tables", table) for table in TABLES)])
 
     def write_part(
         self,

@@ -14,7 +14,7 @@ import io
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -129,7 +129,8 @@ class Storage:
             if kind.when in ("half", "cut"):
                 half()
             elif kind.when == "after" or (kind.when == "gone" and name in REMOVALS):
-                act()
+                with suppress(OSError):  # of a folder that is there, or a file that is not
+                    act()
             elif kind.when == "gone" and path.endswith(".tmp"):
                 Path(path).unlink()
             if kind.error is None:

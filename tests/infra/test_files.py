@@ -229,3 +229,17 @@ def test_a_drive_that_does_not_answer_is_a_line_and_no_traceback(number: int) ->
     message = str(refusal(OSError(number, os.strerror(number), "/studies/a")))
     assert message.startswith(f"store: found /studies/a: {os.strerror(number)}; accepted: ")
     assert refusal(PermissionError(errno.EACCES, "denied")) is None
+
+
+def test_files_of_killed_writers_are_removed_when_nobody_can_be_writing_them(store):
+    store.prepare()
+    for folder in ("", "drivers", "claims", "tables/models"):
+        place = Path(store.root) / folder
+        place.mkdir(parents=True, exist_ok=True)
+        for name, age in (("old", 2 * 3600), ("new", 60)):
+            file = place / f".{name}.tmp"
+            file.touch()
+            os.utime(file, (time.time() - age,) * 2)
+    store.prepare()
+    left = sorted(str(file.relative_to(store.root)) for file in Path(store.root).rglob("*.tmp"))
+    assert left == [".new.tmp", "claims/.new.tmp", "drivers/.new.tmp", "tables/models/.new.tmp"]
