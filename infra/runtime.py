@@ -90,7 +90,7 @@ WORKER = {
     "MALLOC_TRIM_THRESHOLD_": str((1 << 31) - 1),
     "MALLOC_ARENA_MAX": "1",
     # A step needs some dozens; encoding in windows (models/blank.py) would fill the default, 1024.
-    "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "128",
+    "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "256",
     **blas_kernels(),
 }
 

@@ -25,6 +25,7 @@ Conventions:
 """
 
 import warnings
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,12 +42,16 @@ PARTS = {
 }
 
 LARGEST_FEATURE = 1000.0
+Points: TypeAlias = tuple[NDArray[np.float64], Factors]  # (sets, latents), and each set's factor
 
 
 def beta_vae(train: Pairs, test: Pairs, rng: np.random.Generator) -> list[Score]:
     """Accuracy in test sets ("score"), and PARTS."""
-    features, factor = _points("train", train)
-    test_features, test_factor = _points("test", test)
+    return _scores(_points("train", train), _points("test", test), rng)
+
+
+def _scores(train: Points, test: Points, rng: np.random.Generator) -> list[Score]:
+    (features, factor), (test_features, test_factor) = train, test
     if features.shape[1] != test_features.shape[1]:
         raise BadArray(
             "test", f"{test_features.shape[1]} latents", f"{features.shape[1]}, as train"
@@ -63,7 +68,7 @@ def beta_vae(train: Pairs, test: Pairs, rng: np.random.Generator) -> list[Score]
     ]
 
 
-def _points(name: str, pairs: Pairs) -> tuple[NDArray[np.float64], Factors]:
+def _points(name: str, pairs: Pairs) -> Points:
     """Every set's mean absolute difference in each latent, and its factor."""
     first = numbers(f"{name}.first", pairs.first, ("set", "pair", "latent"))
     second = numbers(f"{name}.second", pairs.second, ("set", "pair", "latent"))
@@ -102,4 +107,7 @@ def _classify(
 
 def evaluate(inputs: Inputs, rng: np.random.Generator) -> list[Score]:
     """Draws the classifier's seed; the pairs were drawn before."""
-    return beta_vae(*inputs.pairs(), rng)
+    train, test = inputs.pairs()
+    points = _points("train", train), _points("test", test)
+    del train, test  # 77 MB with the study's sizes, while scikit-learn is imported
+    return _scores(*points, rng)
