@@ -65,9 +65,7 @@ def second_moments(latents: NDArray[np.float32], first: int, end: int) -> tuple[
                 chunk[a, point] = latents[a, start + point]
                 total += chunk[a, point]
             sums[a] += total
-        for a in range(
-            0, padded, 2
-        ):  # two by two: each number is read half as often
+        for a in range(0, padded, 2):  # two by two: each number is read half as often
             x0, x1 = chunk[a], chunk[a + 1]
             for b in range(0, a + 2, 2):
                 y0, y1 = chunk[b], chunk[b + 1]
