@@ -178,7 +178,8 @@ def test_a_study_of_a_thousand_is_trained_and_scored(tmp_path, monkeypatch):
     rows = store.read("scores").to_pylist()
     headlines = {row["metric"]: row["value"] for row in rows if row["part"] == "score"}
     assert set(headlines) == {"dci_lasso", "sap"} and all(map(np.isfinite, headlines.values()))
-    assert {path.name for path in folder().iterdir()} == {"teapots-look-alike-first-1000-1.pixels"}
+    pictures = {path.name for path in folder().glob("*.pixels")}
+    assert pictures == {"teapots-look-alike-first-1000-1.pixels"}
     loaded = data_sets.load(study.data[0])
     assert loaded.pictures == data_sets.describe(study.data[0]).pictures == 1000
     assert np.array_equal(loaded.real, look_alike.factors(1000, teapots.LARGEST))
