@@ -227,7 +227,7 @@ def test_plan_says_how_many_workers_fit_here(
     monkeypatch.setattr("infra.runtime.free_memory_bytes", lambda: 4.6e9)
     monkeypatch.setattr("flows.commands.plan.cores", lambda: 8)
     arguments = ["plan", str(spec), "--store", str(tmp_path / "store")]
-    for batch, size, fit in ((64, "450 MB", 10), (256, "700 MB", 6)):
+    for batch, size, fit in ((64, "500 MB", 9), (256, "700 MB", 6)):
         changed = [*arguments, "--set", f"training.batch_size={batch}"]
         assert main(changed) == 0
         lines = capsys.readouterr().out.splitlines()
