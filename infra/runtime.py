@@ -111,7 +111,7 @@ def quieten() -> None:
 
 # Of its own, at most, as `tolstoy bench memory` measures it: of a worker that trains the study's
 # networks at batch 64, or scores them on dSprites.
-WORKER_BYTES = 500e6
+WORKER_BYTES = 650e6
 MOST_PER_CORE = 16  # workers: each is a process, and more than cores make nothing quicker
 
 
