@@ -6,19 +6,15 @@ What is not known is left out: an installed wheel has neither a commit nor a loc
 from __future__ import annotations
 
 import hashlib
-import platform
 import subprocess
-from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
+from infra import processor
+
 ROOT = Path(__file__).parents[1]
 LOCK = "requirements.lock"
-CPUINFO = Path("/proc/cpuinfo")
-ARCHITECTURE = platform.machine()
-# The widest instructions that change the numbers of a training: what libraries choose between.
-INSTRUCTIONS = {"AVX-512": "avx512f", "AVX2": "avx2", "AVX": "avx", "SVE": "sve", "NEON": "asimd"}
 GIT_SECONDS = 10.0  # it needs much less, but never ends on a drive that does not answer
 
 
@@ -54,34 +50,8 @@ def lock_hash(root: Path = ROOT) -> str:
     return ""
 
 
-def machine(cpuinfo: Path = CPUINFO) -> dict[str, str]:
+def machine(cpuinfo: Path = processor.CPU_INFO) -> dict[str, str]:
     """The processor's name and the widest instructions that it has."""
-    widest = widest_vectors(processor_flags(cpuinfo))
-    name = _facts(cpuinfo).get("model name") or platform.processor() or ARCHITECTURE
-    return {
-        "processor": name,
-        "instructions": f"{ARCHITECTURE}, {widest}" if widest else ARCHITECTURE,
-    }
-
-
-def processor_flags(cpuinfo: Path = CPUINFO) -> list[str]:
-    """What the processor can do, by the system's names; none where the system has no such file."""
-    facts = _facts(cpuinfo)
-    return (facts.get("flags") or facts.get("Features", "")).split()
-
-
-def widest_vectors(flags: Iterable[str]) -> str:
-    flags = set(flags)
-    return next((name for name, flag in INSTRUCTIONS.items() if flag in flags), "")
-
-
-def _facts(cpuinfo: Path) -> dict[str, str]:
-    """Of the first processor."""
-    text = ""
-    with suppress(OSError):
-        text = cpuinfo.read_text(errors="replace")
-    facts: dict[str, str] = {}
-    for line in text.splitlines():
-        name, _, value = line.partition(":")
-        facts.setdefault(name.strip(), value.strip())
-    return facts
+    widest = processor.widest_vectors(processor.flags(cpuinfo))
+    instructions = ", ".join(filter(None, (processor.ARCHITECTURE, widest)))
+    return {"processor": processor.name(cpuinfo), "instructions": instructions}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import platform
 import resource
 from contextlib import suppress
 from pathlib import Path
 
+from infra import processor
 from infra.errors import WrongInput
 
 # No usage data is sent, and a server that answers again within a minute is waited for. A user's own
@@ -32,49 +32,22 @@ ASKED_ONCE = ("RAY_NUM_REDIS_GET_RETRIES", "1")
 BLAS_KERNELS = "OPENBLAS_CORETYPE"
 CONTAINER = Path("/sys/fs/cgroup")
 AVX_512 = {"avx512f", "avx512dq", "avx512bw", "avx512vl"}
-
-
-CPU_INFO = Path("/proc/cpuinfo")
-BFLOAT16 = {"avx512_bf16", "amx_bf16", "bf16"}  # the last is Arm's
 NVIDIA = Path("/proc/driver/nvidia")
-
-
-def has_bfloat16(cpuinfo: Path = CPU_INFO) -> bool | None:
-    """Whether the processor has instructions for bfloat16; None if the system does not say."""
-    known = _cpu_facts("flags", cpuinfo) or _cpu_facts("Features", cpuinfo)
-    return bool(BFLOAT16 & set(known.split())) if known else None
 
 
 def has_nvidia_gpu() -> bool:
     return NVIDIA.exists()
 
 
-def processor() -> str:
-    """The processor's name and what it can do, as far as the system says."""
-    names = ("model name", "flags", "Features", "CPU implementer", "CPU part")
-    return "; ".join([platform.processor(), *(_cpu_facts(name, CPU_INFO) for name in names)])
-
-
-def _cpu_facts(name: str, cpuinfo: Path) -> str:
-    """What the first line of this name says; empty without one."""
-    with suppress(OSError):
-        for line in cpuinfo.read_text().splitlines():
-            key, _, value = line.partition(":")
-            if key.strip() == name:
-                return value.strip()
-    return ""
-
-
-def blas_kernels(cpuinfo: Path = CPU_INFO) -> dict[str, str]:
+def blas_kernels(cpuinfo: Path = processor.CPU_INFO) -> dict[str, str]:
     """The setting that makes numpy's OpenBLAS use AVX-512, if this machine has it.
 
     On processors that OpenBLAS does not know, such as AMD's Zen 5, it chooses AVX2, at half the
     speed. It is read when numpy is loaded. A user's own setting has precedence.
     """
-    if BLAS_KERNELS in os.environ or platform.machine() != "x86_64":
+    if BLAS_KERNELS in os.environ or processor.ARCHITECTURE != "x86_64":
         return {}
-    flags = _cpu_facts("flags", cpuinfo).split()
-    return {BLAS_KERNELS: "SkylakeX"} if set(flags) >= AVX_512 else {}
+    return {BLAS_KERNELS: "SkylakeX"} if set(processor.flags(cpuinfo)) >= AVX_512 else {}
 
 
 # One single-threaded process per core is fastest, and gives the same numbers for any number of

@@ -12,7 +12,7 @@ import os
 
 import torch
 
-from infra.provenance import ARCHITECTURE, processor_flags, widest_vectors
+from infra import processor
 
 VECTORS = ("SSE4.1", "AVX", "AVX2", "AVX-512")  # rising
 BFLOAT16 = ("", "BF16", "AMX")  # rising; AMX has bfloat16, too
@@ -33,8 +33,8 @@ def instruction_set(precision: str = "float32", on_gpu: bool = False) -> str:
     """In words, such as `x86_64, AVX-512`; of a GPU its architecture, such as `CUDA 9.0`."""
     if on_gpu:
         return "CUDA {}.{}".format(*torch.cuda.get_device_capability())
-    flags = processor_flags()
-    vectors = widest_vectors(flags)
+    flags = processor.flags()
+    vectors = processor.widest_vectors(flags)
     bfloat16 = "AMX" if "amx_bf16" in flags else "BF16" if "avx512_bf16" in flags else ""
     limit = os.environ.get("ONEDNN_MAX_CPU_ISA") or os.environ.get("DNNL_MAX_CPU_ISA") or ""
     begins = next((name for name in LIMITS if limit.upper().startswith(name)), None)
@@ -42,7 +42,7 @@ def instruction_set(precision: str = "float32", on_gpu: bool = False) -> str:
         most, most_bfloat16 = LIMITS[begins]
         vectors = min(vectors, most, key=VECTORS.index)
         bfloat16 = min(bfloat16, most_bfloat16, key=BFLOAT16.index)
-    parts = [ARCHITECTURE, vectors, bfloat16 if precision == "bfloat16" else ""]
+    parts = [processor.ARCHITECTURE, vectors, bfloat16 if precision == "bfloat16" else ""]
     capability = torch.backends.cpu.get_cpu_capability()
     if capability != TORCHS.get(vectors, "DEFAULT"):  # ATEN_CPU_CAPABILITY, or an SVE of some width
         parts.append(f"torch {capability}")

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import platform
 from contextlib import suppress
 
 import torch
 
 from data.base.cache import folder
+from infra import processor
 from infra.new_file import written_whole
-from infra.runtime import processor
 from models.layer_check import check_layers
 from models.network import Network
 from models.training import PRECISIONS
 from tasks.study.precision import check_precision
 from tasks.study.spec import Training
+
+# What tells processors apart: x86 has the first two, Arm the others.
+IDENTITY = ("model name", "flags", "Features", "CPU implementer", "CPU part")
 
 
 def check_machine(network: Network, training: Training) -> None:
@@ -34,11 +36,12 @@ def check_machine(network: Network, training: Training) -> None:
 
 def _key(network: Network, training: Training) -> str:
     """Of all that the check depends on: layers, precision, version of torch, processor."""
+    known = processor.facts()
     facts = [
         str(network),
         f"fast {training.fast}, {training.precision}",
         torch.__version__,
-        platform.machine(),
-        processor(),
+        processor.ARCHITECTURE,
+        *(known.get(name, "") for name in IDENTITY),
     ]
     return hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]

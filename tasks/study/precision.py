@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from infra.errors import WrongInput
-from infra.runtime import has_bfloat16, has_nvidia_gpu
+from infra.processor import has_bfloat16
+from infra.runtime import has_nvidia_gpu
 from tasks.study.spec import Training
 
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from functools import partial
 
-from infra.provenance import processor_flags, widest_vectors
+from infra import processor
 from tests.campaign.moments import (
     STRUCK,
     WAITING,
@@ -23,7 +23,7 @@ OTHER_TYPE = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2"}
 
 
 def can_pretend() -> bool:
-    return widest_vectors(processor_flags()) == "AVX-512"
+    return processor.widest_vectors(processor.flags()) == "AVX-512"
 
 
 def gpu_lost(stage: Stage, chance: random.Random) -> Iterator[str]:

@@ -28,7 +28,7 @@ def test_numpy_uses_avx_512_where_the_machine_has_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, machine: str, flags: str, expected: object
 ) -> None:
     monkeypatch.delenv(BLAS_KERNELS, raising=False)
-    monkeypatch.setattr("platform.machine", lambda: machine)
+    monkeypatch.setattr("infra.processor.ARCHITECTURE", machine)
     cpuinfo = tmp_path / "cpuinfo"
     cpuinfo.write_text(f"processor\t: 0\nmodel name\t: X avx512f\nflags\t\t: fpu {flags}\n\n")
     assert blas_kernels(cpuinfo) == expected

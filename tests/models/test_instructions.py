@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from models import instructions
+from infra import processor
 from models.instructions import instruction_set
 
 SKYLAKE = ["sse4_1", "avx", "avx2", "avx512f", "avx512dq"]
@@ -37,8 +37,8 @@ def test_on_other_processors(
     in_bfloat16: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(instructions, "ARCHITECTURE", "x")
-    monkeypatch.setattr(instructions, "processor_flags", lambda: flags)
+    monkeypatch.setattr(processor, "ARCHITECTURE", "x")
+    monkeypatch.setattr(processor, "flags", lambda: flags)
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: torchs)
     monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", limit)
     assert instruction_set() == in_float32

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from data.base.cache import ENVIRONMENT
-from infra import runtime
+from infra import processor
 from infra.errors import WrongInput
 from models.architecture import VAE
 from models.layer_check import WrongLayer
@@ -43,7 +43,7 @@ def test_another_processor_or_torch_is_checked_again(
     checks: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     check_machine(VAE(1, 5), Training())
-    monkeypatch.setattr(machine_check, "processor", lambda: "another")
+    monkeypatch.setattr(processor, "facts", lambda: {"model name": "another"})
     check_machine(VAE(1, 5), Training())
     monkeypatch.setattr(torch, "__version__", "99.0")
     check_machine(VAE(1, 5), Training())
@@ -92,5 +92,5 @@ def test_what_the_processor_says_of_bfloat16(
 ) -> None:
     cpuinfo = tmp_path / "cpuinfo"
     cpuinfo.write_text(f"processor\t: 0\nmodel name\t: bf16 avx512_bf16\n{line}\n\n")
-    assert runtime.has_bfloat16(cpuinfo) is expected
-    assert runtime.has_bfloat16(tmp_path / "missing") is None
+    assert processor.has_bfloat16(cpuinfo) is expected
+    assert processor.has_bfloat16(tmp_path / "missing") is None
