@@ -29,7 +29,7 @@ EVERY_SECONDS = 5.0
 PACE_SECONDS = 60.0
 
 
-class Pace:
+class StepsPerSecond:
     """Steps per second over the last minute; models report theirs every ten seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -37,7 +37,7 @@ class Pace:
         self._counts: deque[tuple[float, float]] = deque()
 
     def of(self, steps: float) -> float:
-        """The pace now that so many steps are done."""
+        """Their number now that so many steps are done."""
         now = self._clock()
         self._counts.append((now, steps))
         while len(self._counts) > 2 and self._counts[1][0] <= now - PACE_SECONDS:
@@ -75,7 +75,7 @@ def published(progress: Progress, study: str, every: float = EVERY_SECONDS) -> I
     from ray.util.metrics import Gauge
 
     gauges = {name: Gauge(name, text, (STUDY,)) for name, text in GAUGES.items()}
-    pace, ended = Pace(), threading.Event()
+    pace, ended = StepsPerSecond(), threading.Event()
 
     def publish(steps_per_second: float) -> None:
         for name, value in values(progress, steps_per_second).items():

@@ -4,7 +4,8 @@ Conventions:
 - Workers are never idle while models are left. So what the scores leave of the workers' time is
   what training took, and an error in the seconds of a score hardly matters while both advance.
 - Time is counted from the first report of steps, as the workers start before it.
-- What has not begun is guessed: the first scores, and the report. Comparisons are left out.
+- What has not begun is guessed: the first scores, and the report. Comparisons count once the first
+  of them has ended.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Whether the user may have configured a Prefect server, told without importing Prefect.
+"""Whether the user may have configured a Prefect server, without an import of Prefect.
 
-Prefect knows for sure, but takes a second to import.
+Prefect knows for sure, but its import takes a second.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ class Training(LightningModule):
         self.done = 0  # steps
         self.steps = recipe.steps
         self.seconds = 0.0  # that earlier attempts took; the caller measures them
-        self.instructions = ""  # the instruction set of all steps; the caller knows it
+        self.instructions: str | None = None  # the set of all steps, where it is known
 
     def initialise(self, generator: torch.Generator) -> None:
         raise NotImplementedError
@@ -169,13 +169,15 @@ class Training(LightningModule):
         state: dict[str, Any] = torch.load(
             io.BytesIO(checkpoint), map_location="cpu", weights_only=True
         )
-        if state["instructions"] != self.instructions:
-            raise OtherInstructions(state["done"], state["instructions"])
+        made_with: str | None = state.get("instructions")  # older checkpoints do not say
+        if made_with not in (None, self.instructions):
+            raise OtherInstructions(state["done"], made_with)
         for name, part in self.parts().items():
             if part:
                 part.load_state_dict(state[name])
         self.curve = [CurvePoint(*point) for point in state["curve"]]
         self.done, self.seconds = state["done"], state["seconds"]
+        self.instructions = made_with
 
 
 class TrainingModule(Training):

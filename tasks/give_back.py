@@ -25,7 +25,7 @@ def give_back() -> None:
 
 
 def trim() -> None:
-    """The same for what is freed already, between the stages of a task that are not repeated."""
+    """Give back only what is free already. A task calls it after a stage that comes once."""
     pa.default_memory_pool().release_unused()
     with suppress(AttributeError, OSError):  # not glibc
         ctypes.CDLL(None).malloc_trim(0)

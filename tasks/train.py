@@ -286,8 +286,8 @@ class _Attempt:
         device = torch.cuda.get_device_name() if _has_gpu(self.study) else "cpu"
         if self.training:
             numbers["steps"] = self.training.done
+            numbers["instructions"] = self.training.instructions
             seconds += self.training.seconds
-        numbers["instructions"] = self.instructions
         numbers["memory_mb"] = peak_megabytes() if self.counts_memory else None
         self.log.add(f"{status}{': ' if reason else ''}{reason}, {seconds:.1f} s in all")
         write_row(self.model, self.store, status, reason, seconds=seconds, device=device, **numbers)

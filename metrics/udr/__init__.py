@@ -23,8 +23,10 @@ Conventions:
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,7 +34,16 @@ from numpy.typing import ArrayLike, NDArray
 from metrics import INFORMATIVE_KL, SIMILARITIES
 from metrics.base.arrays import BadArray, numbers
 from metrics.udr import moments
-from metrics.udr.moments import Flags, Matrix, Moments, Prepared, WithMoments, kind, own_pairs
+from metrics.udr.moments import (
+    Flags,
+    Matrix,
+    Moments,
+    OwnPairs,
+    Prepared,
+    WithMoments,
+    kind,
+    own_pairs,
+)
 
 __all__ = [
     "SIMILARITIES",
@@ -90,18 +101,17 @@ def pairwise(
     blocks = [slice(start, min(start + step, models)) for start in range(0, models, step)]
 
     @lru_cache(maxsize=max(HELD, threads + 1))
-    def prepared(number: int) -> Prepared:
-        return prepare(codes[blocks[number]], similarity)
+    def side(number: int) -> _Side | _OwnSide:
+        block = blocks[number]
+        return _side(prepare(codes[block], similarity), informative[block])
 
     def fill(pair: tuple[int, int]) -> None:
         i, j = (blocks[number] for number in pair)
-        a, b = (prepared(number) for number in pair)
+        a, b = (side(number) for number in pair)
         if i == j:
-            flags = informative[i]
-            udr[i, i], udr_eq2[i, i] = compare(a, a, flags, flags)
+            udr[i, i], udr_eq2[i, i] = a.one_way(a)
         else:
-            scores = compare_both(a, b, informative[i], informative[j])
-            udr[i, j], udr_eq2[i, j], udr[j, i], udr_eq2[j, i] = scores
+            udr[i, j], udr_eq2[i, j], udr[j, i], udr_eq2[j, i] = a.both_ways(b)
 
     every = range(len(blocks))
     tasks = [(i, j) for i in every for j in (*every[i + 1 :], i)]  # short ones come last
@@ -110,7 +120,7 @@ def pairwise(
             fill(task)
     else:
         with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(prepared, every[:HELD]))
+            list(pool.map(side, every[:HELD]))
             list(pool.map(fill, tasks))
     np.fill_diagonal(udr, np.nan)
     np.fill_diagonal(udr_eq2, np.nan)
@@ -136,7 +146,10 @@ def similarity_matrix(codes_i: ArrayLike, codes_j: ArrayLike, similarity: str = 
         raise BadArray("codes_j", f"{len(j)} rows", f"{len(i)}, as codes_i")
     if own := own_pairs(similarity):
         return own.similarities(i, j)
-    a, b = (_Side(moments.prepare(codes[None], similarity)) for codes in (i, j))
+    a, b = (
+        _Side(codes, np.ones(codes.shape[:2], dtype=np.bool_))
+        for codes in (moments.prepare(codes[None], similarity) for codes in (i, j))
+    )
     return kind(similarity).similarities(_moments(a, b, _product(a, b), 0))
 
 
@@ -151,20 +164,10 @@ def compare(
     A model that stands on both sides is compared with itself like any other.
     """
     _check(regressors, targets, informative_regressors, informative_targets)
-    if own := own_pairs(regressors.similarity):
-        scores = own.compare(regressors, targets, informative_regressors, informative_targets)
-        return scores, np.full_like(scores, np.nan)
-    assert isinstance(regressors, WithMoments) and isinstance(targets, WithMoments)
-    udr, udr_eq2 = np.zeros((2, len(regressors.latents), len(targets.latents)))
-    targets_side = _Side(targets, informative_targets)
-    alike = regressors is targets and informative_regressors is informative_targets
-    for part in _parts(regressors, targets_side):
-        whole = alike and part == slice(0, len(targets.latents))  # numpy halves its own product
-        side = targets_side
-        if not whole:
-            side = _Side(regressors[part], informative_regressors[part])
-        udr[part], udr_eq2[part] = _scores(side, targets_side, _product(side, targets_side))
-    return udr, udr_eq2
+    side = _side(targets, informative_targets)
+    if regressors is targets and informative_regressors is informative_targets:
+        return side.one_way(side)
+    return _side(regressors, informative_regressors).one_way(side)
 
 
 def compare_both(
@@ -173,22 +176,7 @@ def compare_both(
     """udr and udr_eq2 where a predicts b, (models of a, models of b), and where b predicts a,
     (models of b, models of a)."""
     _check(a, b, informative_a, informative_b)
-    if own := own_pairs(a.similarity):
-        there = compare(a, b, informative_a, informative_b)
-        if own.MIRRORED:
-            return *there, there[0].T, there[1].T
-        return *there, *compare(b, a, informative_b, informative_a)
-    assert isinstance(a, WithMoments) and isinstance(b, WithMoments)
-    udr_ab, eq2_ab = np.zeros((2, len(a.latents), len(b.latents)))
-    udr_ba, eq2_ba = np.zeros((2, len(b.latents), len(a.latents)))
-    side_b = _Side(b, informative_b)
-    for part in _parts(a, side_b):
-        side_a = _Side(a[part], informative_a[part])
-        product = _product(side_a, side_b)
-        udr_ab[part], eq2_ab[part] = _scores(side_a, side_b, product)
-        mirrored = np.ascontiguousarray(product.transpose(0, 2, 1))
-        udr_ba[:, part], eq2_ba[:, part] = _scores(side_b, side_a, mirrored)
-    return udr_ab, eq2_ab, udr_ba, eq2_ba
+    return _side(a, informative_a).both_ways(_side(b, informative_b))
 
 
 def _check(
@@ -218,23 +206,79 @@ def _check(
 class _Side:
     """The informative latents of the models on one side of comparisons, in one list."""
 
-    def __init__(self, prepared: WithMoments, informative: Flags | None = None) -> None:
-        models, latents, points = prepared.shape
-        if informative is None:
-            informative = np.ones((models, latents), dtype=np.bool_)
-        self.prepared, self.informative = prepared, informative
-        self.folds = prepared.folds()
+    def __init__(self, prepared: WithMoments, informative: Flags) -> None:
+        self.similarity, self.grams = prepared.similarity, prepared.grams
+        self.informative, self.folds = informative, prepared.folds()
         self.rows = prepared.latents[informative]  # (informative latents, points)
         self.first = np.concatenate([[0], np.cumsum(informative.sum(axis=1))])
         own = np.einsum("mfll->mfl", prepared.grams)
         self.squares = np.ascontiguousarray(own.transpose(1, 0, 2)[:, informative])
         self.means = np.ascontiguousarray(prepared.means.transpose(1, 0, 2)[:, informative])
-        self.shares = np.array([part.stop - part.start for part in self.folds]) / points
+        self.shares = np.array([part.stop - part.start for part in self.folds])
+        self.shares = self.shares / prepared.shape[2]
+
+    def __len__(self) -> int:
+        return len(self.informative)
+
+    def __getitem__(self, models: slice) -> "_Side":
+        """Some of the models, in the same memory."""
+        part, rows = copy(self), slice(self.first[models.start], self.first[models.stop])
+        part.informative, part.grams = self.informative[models], self.grams[models]
+        part.first = self.first[models.start : models.stop + 1] - rows.start
+        part.rows = self.rows[rows]
+        part.squares, part.means = self.squares[:, rows], self.means[:, rows]
+        return part
+
+    def one_way(self, targets: Any) -> tuple[Matrix, Matrix]:
+        """udr and udr_eq2 where these models predict the targets."""
+        udr, udr_eq2 = np.zeros((2, len(self), len(targets)))
+        for part in _parts(self, targets):
+            # All models as they are: numpy computes half of a product with itself.
+            some = self if part == slice(0, len(self)) else self[part]
+            udr[part], udr_eq2[part] = _scores(some, targets, _product(some, targets))
+        return udr, udr_eq2
+
+    def both_ways(self, other: Any) -> tuple[Matrix, Matrix, Matrix, Matrix]:
+        """The same, and udr and udr_eq2 where the other models predict these."""
+        udr, udr_eq2 = np.zeros((2, len(self), len(other)))
+        udr_back, udr_eq2_back = np.zeros((2, len(other), len(self)))
+        for part in _parts(self, other):
+            some = self[part]
+            product = _product(some, other)
+            udr[part], udr_eq2[part] = _scores(some, other, product)
+            mirrored = np.ascontiguousarray(product.transpose(0, 2, 1))
+            udr_back[:, part], udr_eq2_back[:, part] = _scores(other, some, mirrored)
+        return udr, udr_eq2, udr_back, udr_eq2_back
 
 
-def _parts(regressors: WithMoments, targets: _Side) -> Iterator[slice]:
+@dataclass(frozen=True)
+class _OwnSide:
+    """The same, of a similarity that scores pairs in its own way."""
+
+    own: OwnPairs
+    prepared: Prepared
+    informative: Flags
+
+    def one_way(self, targets: Any) -> tuple[Matrix, Matrix]:
+        sides = (self.prepared, targets.prepared, self.informative, targets.informative)
+        scores = self.own.compare(*sides)
+        return scores, np.full_like(scores, np.nan)
+
+    def both_ways(self, other: Any) -> tuple[Matrix, Matrix, Matrix, Matrix]:
+        udr, none = self.one_way(other)
+        return udr, none, *((udr.T, none.T) if self.own.MIRRORED else other.one_way(self))
+
+
+def _side(prepared: Prepared, informative: Flags) -> _Side | _OwnSide:
+    if own := own_pairs(prepared.similarity):
+        return _OwnSide(own, prepared, informative)
+    assert isinstance(prepared, WithMoments)
+    return _Side(prepared, informative)
+
+
+def _parts(regressors: _Side, targets: _Side) -> Iterator[slice]:
     """Regressors, so many at a time that their product with the targets keeps to PRODUCT_BYTES."""
-    how, (models, latents, _) = kind(regressors.similarity), regressors.shape
+    how, (models, latents) = kind(regressors.similarity), regressors.informative.shape
     each = how.FOLDS * latents * max(1, len(targets.rows)) * np.dtype(how.PRODUCT).itemsize
     step = max(1, PRODUCT_BYTES // each)
     return (slice(start, min(start + step, models)) for start in range(0, models, step))
@@ -242,7 +286,7 @@ def _parts(regressors: WithMoments, targets: _Side) -> Iterator[slice]:
 
 def _product(regressors: _Side, targets: _Side) -> NDArray[np.floating]:
     """X'Y / n of each fold, (folds, regressors, targets)."""
-    how, points = kind(targets.prepared.similarity), targets.rows.shape[1]
+    how, points = kind(targets.similarity), targets.rows.shape[1]
     product = np.empty((how.FOLDS, len(regressors.rows), len(targets.rows)), dtype=how.PRODUCT)
     for fold, part in enumerate(targets.folds):
         x, y = (
@@ -258,7 +302,7 @@ def _scores(
 ) -> tuple[Matrix, Matrix]:
     from metrics.udr.pair_score import scores_of_pairs  # numba, which light commands do not need
 
-    similarities = kind(targets.prepared.similarity).similarities
+    similarities = kind(targets.similarity).similarities
     udr, udr_eq2 = np.zeros((2, len(regressors.informative), len(targets.informative)))
     for model in np.flatnonzero(regressors.informative.any(axis=1)).tolist():
         matrices = similarities(_moments(regressors, targets, product, model))
@@ -272,7 +316,7 @@ def _moments(
     informative = regressors.informative[model]
     rows = slice(*regressors.first[model : model + 2])
     return Moments(
-        grams=regressors.prepared.grams[model][:, informative][:, :, informative],
+        grams=regressors.grams[model][:, informative][:, :, informative],
         products=product[:, rows],
         means=regressors.means[:, rows],
         target_means=targets.means,

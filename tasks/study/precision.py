@@ -10,7 +10,7 @@ from tasks.study.spec import Training
 
 def check_precision(training: Training, on_gpu: bool = False) -> None:
     """Raise if models would be trained in bfloat16 on a processor that has no instructions for it:
-    torch then computes it by other means, several times as slowly as float32."""
+    torch then computes it by other means, many times as slowly as float32."""
     if training.precision != "bfloat16" or training.slow_bfloat16 or on_gpu:
         return
     if has_bfloat16() is False:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from flows.gauges import COLLECTED, GAUGES, PACE_SECONDS, PREFIX, Pace, published, values
+from flows.gauges import COLLECTED, GAUGES, PACE_SECONDS, PREFIX, StepsPerSecond, published, values
 from flows.progress import Progress
 from infra.runtime import quieten
 from infra.workers import running_workers
@@ -62,7 +62,7 @@ def test_a_study_without_scores_has_none_waiting() -> None:
 
 def test_the_pace_is_that_of_the_last_minute() -> None:
     now = [0.0]
-    pace = Pace(clock=lambda: now[0])
+    pace = StepsPerSecond(clock=lambda: now[0])
     assert pace.of(0) == 0.0
     paces = []
     for second in range(1, 301):  # 2 steps a second, and after two minutes 8

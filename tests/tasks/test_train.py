@@ -1,3 +1,4 @@
+import io
 import json
 import os
 import signal
@@ -24,6 +25,7 @@ from models.instructions import instruction_set
 from models.representation import decoded_samples, encode
 from models.training import TrainingModule
 from tasks import data_sets
+from tasks.checkpoints import DIGEST, Checkpoints
 from tasks.log import LOG
 from tasks.lost_gpu import gpu_is_lost
 from tasks.model_row import versions
@@ -496,6 +498,20 @@ def test_no_model_has_steps_of_two_instruction_sets(undisturbed, tmp_path, monke
         "x86_64, AVX2"
     ) in log(tmp_path / "moved")
     assert "training from step 0 of 50" in log(tmp_path / "moved").splitlines()[-2]
+
+
+def test_a_checkpoint_of_before_instruction_sets_is_continued(undisturbed, tmp_path, monkeypatch):
+    """Nobody knows with which instructions its steps were done, so the row names none."""
+    content = interrupted(MODEL, tmp_path, monkeypatch)[DIGEST:]
+    state = torch.load(io.BytesIO(content), weights_only=True)
+    del state["instructions"]
+    older = io.BytesIO()
+    torch.save(state, older)
+    Checkpoints(Store(tmp_path), MODEL.id).save(older.getvalue())
+    assert train_model(*in_store(tmp_path), MODEL) == "trained"
+    assert "training from step 20 of 50" in log(tmp_path).splitlines()[-2]
+    assert outcome(tmp_path)["instructions"] is None
+    assert weights(tmp_path) == weights(undisturbed)
 
 
 @pytest.mark.parametrize("method", [name for name in METHODS if METHODS[name].has_posterior])
