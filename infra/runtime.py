@@ -62,8 +62,10 @@ WORKER = {
     "MALLOC_MMAP_THRESHOLD_": str(1 << 30),
     "MALLOC_TRIM_THRESHOLD_": str((1 << 31) - 1),
     "MALLOC_ARENA_MAX": "1",
-    # A step needs some dozens; encoding in windows (models/blank.py) would fill the default, 1024.
-    "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "256",
+    # Kernels that oneDNN and torch's layer around it keep. A step needs up to about a hundred;
+    # encoding in windows (models/blank.py) would fill both defaults, 1024, with 200 MB.
+    "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "128",
+    "LRU_CACHE_CAPACITY": "16",
     **blas_kernels(),
 }
 
@@ -84,7 +86,7 @@ def quieten() -> None:
 
 # Of its own, at most, as `tolstoy bench memory` measures it: of a worker that trains the study's
 # networks at batch 64, or scores them on dSprites.
-WORKER_BYTES = 650e6
+WORKER_BYTES = 500e6
 MOST_PER_CORE = 16  # workers: each is a process, and more than cores make nothing quicker
 
 

@@ -115,7 +115,7 @@ def _batches(places: Places, size: int) -> Iterator[Places]:
     return (places[i : i + size] for i in range(0, len(places), size))
 
 
-@dataclass(frozen=True)
+@dataclass
 class Convolution:
     """A convolution, the same without padding and with its activation, and the blank picture."""
 
@@ -123,6 +123,17 @@ class Convolution:
     unpadded: Layers
     blank: Tensor  # its input from the blank picture, with padding
     result: Tensor  # its output for that
+    memory: Tensor  # of the inputs in a window, which that of the next window replaces
+
+    def inputs(self, values: Tensor, count: int) -> Tensor:
+        """A batch of the same values, channels last. Were its memory allocated for each window,
+        small pieces of memory would stay unused between the windows'."""
+        _, channels, rows, columns = values.shape
+        size = count * channels * rows * columns
+        if len(self.memory) < size:
+            self.memory = values.new_empty(size)
+        batch = self.memory[:size].view(count, rows, columns, channels)
+        return batch.permute(0, 3, 1, 2).copy_(values)
 
 
 def convolutions(vae: VAE) -> list[Convolution]:
@@ -135,7 +146,7 @@ def convolutions(vae: VAE) -> list[Convolution]:
             unpadded = with_fast(Layers(without_padding, nn.ReLU()), vae.fast)
             blank = functional.pad(values, [int(layer.padding[0])] * 4)
             values = unpadded(blank)
-            layers.append(Convolution(layer, unpadded, blank, values))
+            layers.append(Convolution(layer, unpadded, blank, values, values.new_empty(0)))
     return layers
 
 
@@ -200,15 +211,14 @@ class Window:
         for layer in layers:
             outputs = _through([layer], box)
             kernel, stride = layer.layer.kernel_size[0], layer.layer.stride[0]
-            inputs = outputs * stride  # counted from the first row and column of the padding
-            inputs[:, 1::2] += kernel - stride
-            corner = inputs[:, [0, 0, 2, 2]] - int(layer.layer.padding[0])
-            surroundings = layer.blank[(..., *_slices(inputs))]
+            read = outputs * stride  # counted from the first row and column of the padding
+            read[:, 1::2] += kernel - stride
+            corner = read[:, [0, 0, 2, 2]] - int(layer.layer.padding[0])
+            surroundings = layer.blank[(..., *_slices(read))]
             if not self.steps:
-                self.corner, self.blank = corner, _repeated(surroundings, 1)
-            self.steps.append(
-                (layer.unpadded, _repeated(surroundings, most), _slices(box - corner))
-            )
+                self.corner, self.blank = corner, surroundings
+            inputs = layer.inputs(surroundings, most)
+            self.steps.append((layer.unpadded, inputs, _slices(box - corner)))
             box = outputs
         self.outputs = box
 
@@ -255,9 +265,3 @@ class Last:
 def _slices(box: Boxes) -> tuple[slice, slice]:
     top, bottom, left, right = box[0].tolist()
     return slice(top, bottom), slice(left, right)
-
-
-def _repeated(values: Tensor, count: int) -> Tensor:
-    """A batch of the same values, with its own memory and channels last."""
-    batch = values.expand(count, -1, -1, -1)
-    return torch.empty_like(batch, memory_format=torch.channels_last).copy_(batch)

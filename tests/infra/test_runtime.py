@@ -68,5 +68,5 @@ def test_free_memory_of_a_container_counts_what_files_could_give_back(tmp_path: 
 
 def test_so_many_workers_fit_in_the_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime, "free_memory_bytes", lambda: 10e9)
-    assert workers_that_fit() == 15
+    assert workers_that_fit() == 20
     assert workers_that_fit(3e9) == 3

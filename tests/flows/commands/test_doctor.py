@@ -230,11 +230,11 @@ def test_packages_are_compared_with_the_lock(
 
 def test_doctor_says_how_many_workers_fit() -> None:
     finding = doctor.memory(4e9, free=1.4e9, workers=8)
-    expected = "4.0 GB, 1.4 GB free: 2 workers of 650 MB fit, 8 cores"
+    expected = "4.0 GB, 1.4 GB free: 2 workers of 500 MB fit, 8 cores"
     assert (finding.verdict, finding.text) == ("warn", expected)
     assert finding.advice.endswith("--workers 2")
     assert doctor.memory(4e9, free=0.1e9, workers=8).advice == "Free some memory"
-    assert doctor.memory(32e9, free=8 * 650e6, workers=8).verdict == "ok"
+    assert doctor.memory(32e9, free=8 * 500e6, workers=8).verdict == "ok"
 
 
 def test_prepared_data_sets_with_their_sizes(tmp_path: Path) -> None:

@@ -224,16 +224,16 @@ def test_plan_says_how_many_workers_fit_here(
         return made_up
 
     monkeypatch.setattr("flows.estimate.measured_here", measured)
-    monkeypatch.setattr("infra.runtime.free_memory_bytes", lambda: 4.6e9)
+    monkeypatch.setattr("infra.runtime.free_memory_bytes", lambda: 3.6e9)
     monkeypatch.setattr("flows.commands.plan.cores", lambda: 8)
     arguments = ["plan", str(spec), "--store", str(tmp_path / "store")]
-    for batch, size, fit in ((64, "650 MB", 7), (256, "700 MB", 6)):
+    for batch, size, fit in ((64, "500 MB", 7), (256, "700 MB", 5)):
         changed = [*arguments, "--set", f"training.batch_size={batch}"]
         assert main(changed) == 0
         lines = capsys.readouterr().out.splitlines()
         (line,) = [line for line in lines if line.startswith("memory ")]
         assert f"{size} for a worker, of which {fit} fit" in line
-        assert ("fewer than its 8 cores: tolstoy run SPEC --workers 6" in line) == (fit == 6)
+        assert ("fewer than its 8 cores: tolstoy run SPEC --workers 5" in line) == (fit == 5)
         assert main([*changed, "--json"]) == 0
         facts = json.loads(capsys.readouterr().out)
         assert facts["workers_that_fit_here"] == fit
