@@ -57,10 +57,11 @@ class DSprites(Finite, Grid):
 
     def boxes(self, places: Places) -> Boxes:
         """From the bits, in a tenth of the time that it takes from the pictures."""
-        rows = self.packed[places].reshape(-1, SIDE, SIDE // 8)
-        columns = np.unpackbits(np.bitwise_or.reduce(rows, axis=1), axis=1).view(np.bool_)
+        rows = self.packed[places].view(np.uint64)  # a row of pixels is one number
+        any_row = np.bitwise_or.reduce(rows, axis=1, keepdims=True)
+        columns = np.unpackbits(any_row.view(np.uint8), axis=1).view(np.bool_)
         ends = []
-        for lines in (rows.view(np.uint64)[..., 0] != 0, columns):
+        for lines in (rows != 0, columns):
             ends += [lines.argmax(1), SIDE - lines[:, ::-1].argmax(1)]
         return np.stack(ends, axis=1).astype(np.int32)
 
