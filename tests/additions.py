@@ -80,11 +80,11 @@ SIMILARITY = '''
 
 import numpy as np
 
-from metrics.udr.moments import standardised
+from metrics.udr.moments import standardise
 
 FOLDS = 1
 PRODUCT = np.float32
-standard = standardised
+standard = standardise
 
 
 def similarities(moments):

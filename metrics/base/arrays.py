@@ -25,9 +25,7 @@ class BadArray(ValueError):
 
 def numbers(name: str, array: ArrayLike, axes: tuple[str, ...]) -> Codes:
     """`array` as floats with one dimension per name in `axes`, none empty, all finite."""
-    checked = np.asarray(array)
-    if checked.ndim != len(axes) or 0 in checked.shape:
-        raise BadArray(name, f"shape {checked.shape}", _shape(axes))
+    checked = shaped(name, array, axes)
     if checked.dtype.kind not in "fiub":
         raise BadArray(name, str(checked.dtype), "real numbers")
     if checked.dtype not in (np.float32, np.float64):
@@ -40,15 +38,21 @@ def numbers(name: str, array: ArrayLike, axes: tuple[str, ...]) -> Codes:
     return checked
 
 
+def shaped(name: str, array: ArrayLike, axes: tuple[str, ...]) -> NDArray[Any]:
+    """`array` as it is, if it has one dimension per name in `axes`, none empty."""
+    checked = np.asarray(array)
+    if checked.ndim != len(axes) or 0 in checked.shape:
+        raise BadArray(name, f"shape {checked.shape}", _shape(axes))
+    return checked
+
+
 def _shape(axes: tuple[str, ...]) -> str:
     return f"({', '.join(axis + 's' for axis in axes)}), none of them 0"
 
 
 def whole_numbers(name: str, array: ArrayLike, axes: tuple[str, ...]) -> Factors:
     """`array` as integers with one dimension per name in `axes`, none empty."""
-    checked = np.asarray(array)
-    if checked.ndim != len(axes) or 0 in checked.shape:
-        raise BadArray(name, f"shape {checked.shape}", _shape(axes))
+    checked = shaped(name, array, axes)
     if checked.dtype.kind not in "iub":
         raise BadArray(
             name,

@@ -92,3 +92,36 @@ def lasso(
             for lane in range(lanes):
                 coefficients[a, start + lane] = weights[a, lane]
     return coefficients
+
+
+@compiled("contract")
+def lasso_of_models(
+    grams: Matrix,
+    chosen: NDArray[np.bool_],
+    products: NDArray[np.float32] | Matrix,
+    first: NDArray[np.int64],
+    alpha: float,
+    tolerance: float,
+    sweeps: int,
+) -> Matrix:
+    """The sizes of coefficients (regressors of all models, targets), 0 of a model without chosen
+    latents.
+
+    A model's regressors are the chosen ones of its gram (latents, latents); their rows in
+    `products` are those from first[model] to before first[model + 1].
+    """
+    sizes, alphas = np.zeros(products.shape), np.full(products.shape[1], alpha)
+    for model in range(len(grams)):
+        latents = np.flatnonzero(chosen[model])
+        if len(latents) == 0:
+            continue
+        gram = np.empty((len(latents), len(latents)))
+        for a in range(len(latents)):
+            for b in range(len(latents)):
+                gram[a, b] = grams[model, latents[a], latents[b]]
+        start, end = first[model], first[model + 1]
+        coefficients = lasso(gram, products[start:end], alphas, tolerance, sweeps)
+        for a in range(len(latents)):
+            for target in range(len(alphas)):
+                sizes[start + a, target] = abs(coefficients[a, target])
+    return sizes

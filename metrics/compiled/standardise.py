@@ -1,8 +1,10 @@
-"""Standardised latents and their second moments, in few passes over the points.
+"""Standardised latents of many models and their second moments, in few passes over the points.
 
-Latents are rows: (latents, points), contiguous over the points, so that a row stays in the cache
-from one pass to the next.
+One model at a time, whose latents stay in the processor's cache from one pass to the next. All
+models are in one call: between calls, threads would wait for the interpreter's lock.
 """
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,77 +12,102 @@ from numpy.typing import NDArray
 from metrics.compiled import compiled
 
 CHUNK = 128  # points of all latents, which stay in the cache for all products
+LANES = 64
 SMALL = 1e-300  # reciprocals of smaller numbers may overflow
 
 Matrix = NDArray[np.float64]
-Codes = NDArray[np.float32] | NDArray[np.float64]
+Codes = NDArray[np.floating[Any]]  # of float32 or float64
 
 
-@compiled("contract", "reassoc")
-def standardise(latents: Codes, low: Codes, high: Codes, standard: Codes) -> None:
-    """Give each row mean 0 and variance 1, of whatever scale it is; 0 where all points are equal.
+@compiled("nnan", "nsz")
+def _extremes(values: Codes) -> tuple[float, float]:
+    """The smallest and the largest; LANES of each side by side, in the processor's vectors."""
+    low, high = np.full(LANES, values[0]), np.full(LANES, values[0])
+    whole = len(values) // LANES * LANES
+    for start in range(0, whole, LANES):
+        some = values[start : start + LANES]
+        for lane in range(LANES):
+            low[lane], high[lane] = min(low[lane], some[lane]), max(high[lane], some[lane])
+    for value in values[whole:]:
+        low[0], high[0] = min(low[0], value), max(high[0], value)
+    return float(low.min()), float(high.max())
 
-    `low` and `high` are the rows' extremes; `standard` is filled. All arrays are of float32, or all
-    of float64; the arithmetic is of float64.
+
+@compiled("contract", "reassoc", "nnan", "nsz")
+def standardise(codes: Codes, standard: Codes) -> None:
+    """Give each latent mean 0 and variance 1, of whatever scale it is; 0 if all points are equal.
+
+    From finite codes (models, points, latents) to `standard` (models, latents, points). The
+    arithmetic is of float64.
     """
-    count, points = latents.shape
-    for row in range(count):
-        values, result = latents[row], standard[row]
-        lowest, highest = float(low[row]), float(high[row])
-        middle, half = (lowest + highest) / 2, (highest - lowest) / 2
-        if half == 0.0:
-            result[:] = 0.0
-            continue
-        if half < SMALL:
+    models, points, latents = codes.shape
+    rows = np.empty((latents, points), codes.dtype)
+    for model in range(models):
+        for point in range(points):
+            for latent in range(latents):
+                rows[latent, point] = codes[model, point, latent]
+        for latent in range(latents):
+            values, result = rows[latent], standard[model, latent]
+            lowest, highest = _extremes(values)
+            middle, half = (lowest + highest) / 2, (highest - lowest) / 2
+            if half == 0.0:
+                result[:] = 0.0
+                continue
+            if half < SMALL:
+                for point in range(points):
+                    values[point] = (values[point] - middle) / half
+                middle, half = 0.0, 1.0
+            total, square, scale = 0.0, 0.0, 1.0 / half
+            for point in range(points):  # from -1 to 1, both of which occur: so nothing is lost
+                value = (values[point] - middle) * scale  # by taking mean² from the mean square
+                total += value
+                square += value * value
+            mean = total / points
+            size = 1.0 / np.sqrt(square / points - mean * mean)
             for point in range(points):
-                result[point] = (values[point] - middle) / half
-            values, middle, half = result, 0.0, 1.0
-        total, scale = 0.0, 1.0 / half
-        for point in range(points):  # from -1 to 1: no square overflows or vanishes
-            total += (values[point] - middle) * scale
-        mean, square = total / points, 0.0
-        for point in range(points):
-            distance = (values[point] - middle) * scale - mean
-            square += distance * distance
-        size = 1.0 / np.sqrt(square / points)
-        for point in range(points):
-            result[point] = ((values[point] - middle) * scale - mean) * size
+                result[point] = ((values[point] - middle) * scale - mean) * size
 
 
 @compiled("contract", "reassoc")
-def second_moments(latents: NDArray[np.float32], first: int, end: int) -> tuple[Matrix, Matrix]:
-    """XX' (latents, latents) and sums (latents,) over the points from `first` to before `end`, in
-    float64."""
-    count = len(latents)
+def second_moments(
+    latents: NDArray[np.float32], ends: NDArray[np.int64], grams: Matrix, sums: Matrix
+) -> None:
+    """Fill XX' (models, folds, latents, latents) and sums (models, folds, latents) over the points
+    of each fold, in float64.
+
+    `latents` is (models, latents, points); a fold is from one of the `ends` to the next.
+    """
+    models, count, _ = latents.shape
     padded = (count + 1) // 2 * 2
-    sums, products = np.zeros(count), np.zeros((padded, padded))
-    chunk = np.empty((padded, CHUNK))
-    for start in range(first, end, CHUNK):
-        size = min(CHUNK, end - start)
-        if start == first or size < CHUNK:
-            chunk[:] = 0.0
-        for a in range(count):
-            total = 0.0
-            for point in range(size):
-                chunk[a, point] = latents[a, start + point]
-                total += chunk[a, point]
-            sums[a] += total
-        for a in range(0, padded, 2):  # two by two: each number is read half as often
-            x0, x1 = chunk[a], chunk[a + 1]
-            for b in range(0, a + 2, 2):
-                y0, y1 = chunk[b], chunk[b + 1]
-                p00 = p01 = p10 = p11 = 0.0
-                for point in range(CHUNK):
-                    p00 += x0[point] * y0[point]
-                    p01 += x0[point] * y1[point]
-                    p10 += x1[point] * y0[point]
-                    p11 += x1[point] * y1[point]
-                products[a, b] += p00
-                products[a, b + 1] += p01
-                products[a + 1, b] += p10
-                products[a + 1, b + 1] += p11
-    gram = np.empty((count, count))
-    for a in range(count):
-        for b in range(a + 1):
-            gram[a, b] = gram[b, a] = products[a, b]
-    return gram, sums
+    chunk, products = np.empty((padded, CHUNK)), np.empty((padded, padded))
+    for model in range(models):
+        for fold in range(len(ends) - 1):
+            rows, total = latents[model], sums[model, fold]
+            total[:], products[:], chunk[:] = 0.0, 0.0, 0.0
+            for start in range(ends[fold], ends[fold + 1], CHUNK):
+                size = min(CHUNK, ends[fold + 1] - start)
+                if size < CHUNK:
+                    chunk[:] = 0.0
+                for a in range(count):
+                    of_chunk = 0.0
+                    for point in range(size):
+                        chunk[a, point] = rows[a, start + point]
+                        of_chunk += chunk[a, point]
+                    total[a] += of_chunk
+                for a in range(0, padded, 2):  # two by two: each number is read half as often
+                    x0, x1 = chunk[a], chunk[a + 1]
+                    for b in range(0, a + 2, 2):
+                        y0, y1 = chunk[b], chunk[b + 1]
+                        p00 = p01 = p10 = p11 = 0.0
+                        for point in range(CHUNK):
+                            p00 += x0[point] * y0[point]
+                            p01 += x0[point] * y1[point]
+                            p10 += x1[point] * y0[point]
+                            p11 += x1[point] * y1[point]
+                        products[a, b] += p00
+                        products[a, b + 1] += p01
+                        products[a + 1, b] += p10
+                        products[a + 1, b + 1] += p11
+            for a in range(count):
+                for b in range(a + 1):
+                    grams[model, fold, a, b] = grams[model, fold, b, a] = products[a, b]

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metrics import INFORMATIVE_KL, SIMILARITIES
-from metrics.base.arrays import BadArray, numbers
+from metrics.base.arrays import BadArray, numbers, shaped
 from metrics.udr import moments
 from metrics.udr.moments import (
     Flags,
@@ -57,9 +57,10 @@ __all__ = [
     "similarity_matrix",
 ]
 
+AXES = ("model", "row", "latent")
 BLOCK_BYTES = 64 * 2**20  # of prepared codes
 HELD = 16  # blocks at most, so that few are prepared again
-PRODUCT_BYTES = 64 * 2**20  # of a product, which is held twice for both directions
+PRODUCT_BYTES = 32 * 2**20  # of a product; beside it are its mirror image and similarities
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def pairwise(
     have one thread each.
     """
     kind(similarity)
-    codes = numbers("codes", codes, ("model", "row", "latent"))
+    codes = shaped("codes", codes, AXES)  # each block's numbers are checked with it
     models, points, latents = codes.shape
     if kl is None:
         informative = np.stack([(model != model[0]).any(axis=0) for model in codes])
@@ -97,13 +98,18 @@ def pairwise(
             raise BadArray("kl", f"shape {kl.shape}", f"{(models, latents)}")
         informative = kl > threshold
     udr, udr_eq2 = np.full((2, models, models), np.nan)
-    step = max(1, min(BLOCK_BYTES // (4 * points * latents), -(-models // threads)))
+    step = max(1, min(BLOCK_BYTES // (4 * points * latents), -(-models // (2 * threads))))
     blocks = [slice(start, min(start + step, models)) for start in range(0, models, step)]
 
     @lru_cache(maxsize=max(HELD, threads + 1))
     def side(number: int) -> _Side | _OwnSide:
         block = blocks[number]
-        return _side(prepare(codes[block], similarity), informative[block])
+        try:
+            prepared = prepare(codes[block], similarity)
+        except BadArray:
+            numbers("codes", codes, AXES)  # names the model by its place among all
+            raise
+        return _side(prepared, informative[block])
 
     def fill(pair: tuple[int, int]) -> None:
         i, j = (blocks[number] for number in pair)
@@ -150,7 +156,7 @@ def similarity_matrix(codes_i: ArrayLike, codes_j: ArrayLike, similarity: str = 
         _Side(codes, np.ones(codes.shape[:2], dtype=np.bool_))
         for codes in (moments.prepare(codes[None], similarity) for codes in (i, j))
     )
-    return kind(similarity).similarities(_moments(a, b, _product(a, b), 0))
+    return kind(similarity).similarities(_moments(a, b, _product(a, b)))
 
 
 def compare(
@@ -302,26 +308,20 @@ def _scores(
 ) -> tuple[Matrix, Matrix]:
     from metrics.udr.pair_score import scores_of_pairs  # numba, which light commands do not need
 
-    similarities = kind(targets.similarity).similarities
-    udr, udr_eq2 = np.zeros((2, len(regressors.informative), len(targets.informative)))
-    for model in np.flatnonzero(regressors.informative.any(axis=1)).tolist():
-        matrices = similarities(_moments(regressors, targets, product, model))
-        udr[model], udr_eq2[model] = scores_of_pairs(matrices, targets.first)
-    return udr, udr_eq2
+    similar = kind(targets.similarity).similarities(_moments(regressors, targets, product))
+    return scores_of_pairs(similar, regressors.first, targets.first)
 
 
-def _moments(
-    regressors: _Side, targets: _Side, product: NDArray[np.floating], model: int
-) -> Moments:
-    informative = regressors.informative[model]
-    rows = slice(*regressors.first[model : model + 2])
+def _moments(regressors: _Side, targets: _Side, product: NDArray[np.floating]) -> Moments:
     return Moments(
-        grams=regressors.grams[model][:, informative][:, :, informative],
-        products=product[:, rows],
-        means=regressors.means[:, rows],
+        grams=regressors.grams,
+        informative=regressors.informative,
+        products=product,
+        means=regressors.means,
+        first_row=regressors.first,
         target_means=targets.means,
         target_squares=targets.squares,
-        first=targets.first,
+        first_column=targets.first,
         shares=targets.shares,
     )
 

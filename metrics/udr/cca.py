@@ -22,13 +22,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metrics.udr import moments, whole_codes
-from metrics.udr.moments import Flags, Matrix, WithMoments, standardised
+from metrics.udr.moments import Flags, Matrix, WithMoments, standardise
 
 FOLDS = 1
 MIRRORED = True  # the score of (i, j) is that of (j, i)
 SINGULAR = 1e-9  # an eigenvalue whose direction is mostly rounding, of float32
 
-standard = standardised
+standard = standardise
 
 
 def basis(gram: Matrix) -> Matrix:

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metrics.base.arrays import numbers
-from metrics.udr.moments import Flags, Matrix, Prepared, standardised
+from metrics.udr.moments import Flags, Matrix, Prepared, standardise
 from metrics.udr.spearman import ranks
 
 MIRRORED = False
@@ -58,8 +58,9 @@ def prepare(codes: ArrayLike) -> Grouped:
     standard = np.empty(codes.shape, dtype=np.float32)
     order = np.empty((models, latents, points), dtype=np.int32)
     ends = np.empty((models, latents, groups), dtype=np.int64)
+    rows = np.empty((latents, points))
     for model in range(models):
-        rows = standardised(np.ascontiguousarray(codes[model].T, dtype=np.float64))
+        standardise(codes[model : model + 1], rows[None])
         standard[model] = rows.T
         order[model] = rows.argsort(axis=1, kind="stable")
         doubled = np.rint(2 * ranks(rows)).astype(np.int64)  # ties have half a rank

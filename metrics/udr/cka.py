@@ -26,9 +26,13 @@ FOLDS = 1
 MIRRORED = True  # the score of (i, j) is that of (j, i)
 
 
-def standard(latents: Codes) -> Matrix:
-    """(latents, points) with mean 0, all in the scale of the widest."""
-    latents = latents.astype(np.float64)
+def standard(codes: Codes, standard: Codes) -> None:
+    """Fill `standard` with mean 0, all latents of a model in the scale of the widest."""
+    for model, latents in zip(codes, standard, strict=True):
+        latents[:] = _centred(model.T.astype(np.float64))
+
+
+def _centred(latents: Matrix) -> Matrix:
     low, high = latents.min(axis=1, keepdims=True), latents.max(axis=1, keepdims=True)
     half = float(((high - low) / 2).max())
     centred: Matrix = latents - (low + high) / 2

@@ -10,33 +10,37 @@ Choices that the paper leaves open:
 - Latents that are not informative take no part, as in the released code, which has no such lasso.
 """
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.udr.moments import Moments, standardised
+from metrics.udr.moments import Moments, standardise
 
 FOLDS = 5
 PRODUCT = np.float64  # the product is a small part of the time
 TOLERANCE = 1e-4
 SWEEPS = 1000
 
-standard = standardised
+standard = standardise
 
 
 def similarities(moments: Moments) -> NDArray[np.float64]:
     from metrics.compiled.multi_task_lasso import cross_validated  # numba
 
-    similarity = np.empty(moments.products.shape[1:])
-    for start, end in zip(moments.first[:-1], moments.first[1:], strict=True):
-        coefficients, _ = cross_validated(
-            grams=moments.grams,
-            moments=np.ascontiguousarray(moments.products[:, :, start:end]),
-            means=moments.means,
-            target_means=np.ascontiguousarray(moments.target_means[:, start:end]),
-            target_squares=np.ascontiguousarray(moments.target_squares[:, start:end]),
-            shares=moments.shares,
-            tolerance=TOLERANCE,
-            sweeps=SWEEPS,
-        )
-        similarity[:, start:end] = np.abs(coefficients)
-    return similarity
+    similar = np.zeros(moments.products.shape[1:])
+    every = np.ones(len(moments.informative), dtype=np.bool_)
+    for model in moments.of_models(every):
+        for start, end in pairwise(moments.first_column.tolist()):
+            coefficients, _ = cross_validated(
+                grams=model.gram,
+                moments=np.ascontiguousarray(model.products[:, :, start:end]),
+                means=model.means,
+                target_means=np.ascontiguousarray(moments.target_means[:, start:end]),
+                target_squares=np.ascontiguousarray(moments.target_squares[:, start:end]),
+                shares=moments.shares,
+                tolerance=TOLERANCE,
+                sweeps=SWEEPS,
+            )
+            similar[model.rows, start:end] = np.abs(coefficients)
+    return similar

@@ -1,11 +1,12 @@
 """Second moments of many models' latents: one matrix product instead of passes over points.
 
-A similarity (metrics/udr/NAME.py) gets the moments of one model, the regressors, with the latents
+A similarity (metrics/udr/NAME.py) gets the moments of many models, the regressors, with the latents
 of many, the targets. Each is a sum over a fold of the points, divided by the number of all points,
 so that a fold's moments can be left out or taken alone.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from importlib import import_module
 from itertools import pairwise
@@ -22,16 +23,36 @@ Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Moments:
+class OfModel:
     """Of one model's informative latents with those of the targets, as sums over each fold."""
 
-    grams: Matrix  # (folds, regressors, regressors)
+    rows: slice  # the model's part of all similarities
+    gram: Matrix  # (folds, regressors, regressors)
+    products: NDArray[Any]  # (folds, regressors, targets)
+    means: Matrix  # (folds, regressors)
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Of the informative latents of several models, one model's after the other's, with those of
+    the targets, as sums over each fold."""
+
+    grams: Matrix  # (models, folds, latents, latents), of all latents
+    informative: Flags  # (models, latents)
     products: NDArray[Any]  # (folds, regressors, targets), of float32 or float64
     means: Matrix  # (folds, regressors)
+    first_row: NDArray[np.int64]  # (models + 1,): where each one's regressors begin, and the end
     target_means: Matrix  # (folds, targets)
     target_squares: Matrix  # (folds, targets)
-    first: NDArray[np.int64]  # (target models + 1,): where each one's targets begin, and the end
+    first_column: NDArray[np.int64]  # (target models + 1,): the same of targets
     shares: Matrix  # (folds,): of the points
+
+    def of_models(self, models: Flags) -> Iterator[OfModel]:
+        """Of these models, those that have informative latents."""
+        for model in np.flatnonzero(models & self.informative.any(axis=1)).tolist():
+            rows, chosen = slice(*self.first_row[model : model + 2]), self.informative[model]
+            gram = self.grams[model][:, chosen][:, :, chosen]
+            yield OfModel(rows, gram, self.products[:, rows], self.means[:, rows])
 
 
 class Similarity(Protocol):
@@ -41,12 +62,13 @@ class Similarity(Protocol):
     PRODUCT: type[np.floating[Any]]  # what the product of float32 latents is summed in
 
     @staticmethod
-    def standard(latents: Codes) -> Codes:
-        """(latents, points), as in the codes, to mean 0 and variance 1; 0 where constant."""
+    def standard(codes: Codes, standard: Codes) -> None:
+        """From codes (models, points, latents) fill `standard` (models, latents, points), with mean
+        0 and variance 1; 0 where constant."""
 
     @staticmethod
     def similarities(moments: Moments) -> Matrix:
-        """(regressors, targets), none negative."""
+        """(regressors, targets) of all models, none negative."""
 
 
 class OwnPairs(Protocol):
@@ -137,24 +159,20 @@ def prepare(codes: ArrayLike, similarity: str) -> WithMoments:
     models, points, latents = codes.shape
     if points < how.FOLDS:
         raise BadArray("codes", f"{points} rows", f"at least {how.FOLDS}, one for each fold")
-    folds = consecutive(points, how.FOLDS)
+    ends = np.array([0, *(part.stop for part in consecutive(points, how.FOLDS))])
     standard = np.empty((models, latents, points), dtype=np.float32)
-    grams = np.empty((models, len(folds), latents, latents))
-    means = np.empty((models, len(folds), latents))
+    grams = np.empty((models, how.FOLDS, latents, latents))
+    sums = np.empty((models, how.FOLDS, latents))
     for model in range(models):  # one at a time, in the processor's cache
-        standard[model] = how.standard(np.ascontiguousarray(codes[model].T))
-        for fold, part in enumerate(folds):
-            gram, sums = second_moments(standard[model], part.start, part.stop)
-            grams[model, fold], means[model, fold] = gram / points, sums / points
-    return WithMoments(similarity, standard, grams, means)
+        one = slice(model, model + 1)
+        how.standard(codes[one], standard[one])
+        second_moments(standard[one], ends, grams[one], sums[one])
+    return WithMoments(similarity, standard, grams / points, sums / points)
 
 
-def standardised(latents: Codes) -> Codes:
-    """(latents, points) with mean 0 and variance 1 over the points, of whatever scale; 0 where all
-    points are equal."""
+def standardise(codes: Codes, standard: Codes) -> None:
+    """From codes (models, points, latents) of whatever scale fill `standard` (models, latents,
+    points), with mean 0 and variance 1 over the points; 0 where all points are equal."""
     from metrics.compiled.standardise import standardise
 
-    latents = np.ascontiguousarray(latents)
-    standard = np.empty_like(latents)
-    standardise(latents, latents.min(axis=1), latents.max(axis=1), standard)
-    return standard
+    standardise(codes, standard)

@@ -47,10 +47,16 @@ def pair_score(similarity: Matrix) -> tuple[float, float]:
 
 
 @compiled()
-def scores_of_pairs(similarity: Matrix, first: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
-    """udr and udr_eq2 of matrices side by side; the columns of each begin at `first`."""
-    udr, udr_eq2 = np.empty(len(first) - 1), np.empty(len(first) - 1)
-    for number in range(len(first) - 1):
-        columns = similarity[:, first[number] : first[number + 1]]
-        udr[number], udr_eq2[number] = pair_score(columns)
+def scores_of_pairs(
+    similarity: Matrix, first_row: NDArray[np.int64], first_column: NDArray[np.int64]
+) -> tuple[Matrix, Matrix]:
+    """udr and udr_eq2 (models, models) of a matrix that holds those of all pairs: the rows of each
+    model begin at `first_row`, its columns at `first_column`; both name the end, too."""
+    shape = (len(first_row) - 1, len(first_column) - 1)
+    udr, udr_eq2 = np.empty(shape), np.empty(shape)
+    for i in range(shape[0]):
+        rows = similarity[first_row[i] : first_row[i + 1]]
+        for j in range(shape[1]):
+            columns = rows[:, first_column[j] : first_column[j + 1]]
+            udr[i, j], udr_eq2[i, j] = pair_score(columns)
     return udr, udr_eq2

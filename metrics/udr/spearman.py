@@ -12,14 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics.base.arrays import Codes
-from metrics.udr.moments import Moments, standardised
+from metrics.udr.moments import Moments, standardise
 
 FOLDS = 1
 PRODUCT = np.float32
 
 
-def standard(latents: Codes) -> Codes:
-    return standardised(ranks(latents))
+def standard(codes: Codes, standard: Codes) -> None:
+    ranked = [ranks(np.ascontiguousarray(model.T)).T for model in codes]
+    standardise(np.stack(ranked), standard)
 
 
 def ranks(latents: Codes) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ from scipy.stats import rankdata
 from sklearn.model_selection import KFold
 
 import metrics
-from metrics.udr.moments import consecutive, kind, own_pairs, prepare, standardised
+from metrics.udr.moments import consecutive, kind, own_pairs, prepare, standardise
 from metrics.udr.spearman import ranks
 
 RNG = np.random.default_rng
@@ -50,16 +50,23 @@ def test_folds_are_scikit_learn_s(points):
     assert [list(range(points))[part] for part in consecutive(points, 5)] == expected
 
 
+def standardised(codes):
+    standard = np.full(codes.transpose(0, 2, 1).shape, np.nan)
+    standardise(codes, standard)
+    return standard
+
+
 @pytest.mark.filterwarnings("error")
 def test_no_latent_is_too_large_or_small():
-    latents = RNG(0).normal(size=(3, 50))
-    latents /= np.abs(latents).max()
-    expected = standardised(latents)
-    sizes = np.array([[9e149], [1e-300], [1e-5]])
-    np.testing.assert_allclose(standardised(sizes * latents), expected, atol=1e-9)
-    far = standardised(latents + np.array([[1e3], [-1e6], [0]]))
-    np.testing.assert_allclose(far, expected, atol=1e-8)
-    assert (standardised(np.full((1, 3), 1e149)) == 0).all()
+    codes = RNG(0).normal(size=(1, 50, 3))
+    codes /= np.abs(codes).max()
+    expected = standardised(codes)
+    for moved, tolerance in (
+        (codes * [9e149, 1e-300, 1e-5], 1e-9),
+        (codes + np.array([1e3, -1e6, 0]), 1e-8),
+    ):
+        np.testing.assert_allclose(standardised(moved), expected, atol=tolerance)
+    assert (standardised(np.full((1, 3, 1), 1e149)) == 0).all()
 
 
 @given(

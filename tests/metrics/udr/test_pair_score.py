@@ -46,10 +46,11 @@ def test_agrees_with_loops_and_does_not_mind_the_direction(matrix):
     assert pair_score(np.ascontiguousarray(matrix.T)) == pytest.approx(slowly(matrix))
 
 
-def test_matrices_side_by_side():
-    wide = np.random.default_rng(0).random((3, 9))
-    first = np.array([0, 4, 4, 5, 9])
-    udr, udr_eq2 = scores_of_pairs(wide, first)
-    expected = [slowly(wide[:, :4]), (0, 0), slowly(wide[:, 4:5]), slowly(wide[:, 5:])]
-    assert udr == pytest.approx([mean for mean, _ in expected])
-    assert udr_eq2 == pytest.approx([eq2 for _, eq2 in expected])
+def test_matrices_of_all_pairs():
+    wide = np.random.default_rng(0).random((5, 9))
+    rows, columns = np.array([0, 3, 5]), np.array([0, 4, 4, 5, 9])
+    udr, udr_eq2 = scores_of_pairs(wide, rows, columns)
+    for i, side in enumerate((wide[:3], wide[3:])):
+        expected = [slowly(side[:, :4]), (0, 0), slowly(side[:, 4:5]), slowly(side[:, 5:])]
+        assert udr[i] == pytest.approx([mean for mean, _ in expected])
+        assert udr_eq2[i] == pytest.approx([eq2 for _, eq2 in expected])
