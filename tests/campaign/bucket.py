@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import logging
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -30,8 +31,7 @@ class Bucket:
         ask(f"http://{self.place}/{BUCKET}", "PUT")
         self.bad_day, self.late_seconds = "", late_seconds
         self.spoilt = 0  # answers
-        self.proxy = ThreadingHTTPServer((host, 0), _handler(self))
-        self.proxy.daemon_threads = True
+        self.proxy = _Proxy((host, 0), _handler(self))
         threading.Thread(target=self.proxy.serve_forever, daemon=True).start()
 
     def uri(self, name: str, through_proxy: bool = True) -> str:
@@ -45,6 +45,15 @@ class Bucket:
         self.bad_day = ""
         self.proxy.shutdown()
         self.server.stop()
+
+
+class _Proxy(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Clients are killed and give up here: that they are gone is not worth a traceback."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
 
 
 def _handler(bucket: Bucket) -> type[BaseHTTPRequestHandler]:
