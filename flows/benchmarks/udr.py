@@ -179,7 +179,7 @@ def fit_pairs(folder: Path, similarity: str, pairs: list[tuple[int, int]]) -> Sa
     from metrics.udr.pair_score import pair_score
 
     fit = BASELINES[similarity][0]
-    codes, kl = (np.load(folder / name, mmap_mode="r") for name in (CODES, KL))
+    codes, kl = (np.load(folder / name, mmap_mode="c") for name in (CODES, KL))
     scores, seconds, core_seconds = [], 0.0, 0.0
     for i, j in pairs:
         sides, flags = [], []

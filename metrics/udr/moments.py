@@ -175,4 +175,5 @@ def standardise(codes: Codes, standard: Codes) -> None:
     points), with mean 0 and variance 1 over the points; 0 where all points are equal."""
     from metrics.compiled.standardise import standardise
 
-    standardise(codes, standard)
+    # of one layout in memory, as each would be compiled by itself
+    standardise(np.require(codes, requirements=["C", "WRITEABLE"]), standard)
