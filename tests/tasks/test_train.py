@@ -1,11 +1,13 @@
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +21,7 @@ from safetensors.numpy import load as load_arrays
 import tasks.model_row
 import tasks.train
 from data import dsprites
+from infra.errors import WrongInput
 from infra.store import Store
 from models import METHODS
 from models.instructions import instruction_set
@@ -37,7 +40,7 @@ from tasks.study.spec import Study
 from tasks.study.under_way import FOLDER as UNDER_WAY
 from tasks.study.under_way import steps_under_way
 from tasks.train import prior_samples, train_model
-from tasks.weights import load_model
+from tasks.weights import CHECKSUM, load_model
 from tests.tasks.made_models import SMALL, changed
 
 ROOT = Path(__file__).parents[2]
@@ -105,7 +108,8 @@ def test_everything_is_written(undisturbed):
     store = Store(undisturbed)
     assert store.names("models", MODEL.id) == [LOG, "model.json", "weights.safetensors"]
     assert store.names("tables") == sorted(WRITTEN)
-    assert store.read_json("models", MODEL.id, "model.json") == {**MODEL.identity, "channels": 1}
+    known = store.read_json("models", MODEL.id, "model.json")
+    assert known == {**MODEL.identity, "channels": 1, CHECKSUM: zlib.crc32(weights(undisturbed))}
     row = outcome(undisturbed)
     assert {name: row[name] for name in MODEL.keys} == MODEL.keys
     assert (row["status"], row["reason"], row["steps"]) == ("trained", "", 50)
@@ -141,6 +145,17 @@ def test_the_representation_is_what_the_stored_weights_say_of_the_probe(undistur
     np.testing.assert_allclose(np.array(rows["mean"]), mean, atol=1e-6)
     np.testing.assert_allclose(np.array(rows["logvar"]), logvar, atol=1e-6)
     assert load_arrays(weights(undisturbed)).keys() == load_model(MODEL, store).state_dict().keys()
+
+
+def test_weights_with_a_changed_bit_are_refused(undisturbed, tmp_path):
+    store = Store(shutil.copytree(undisturbed, tmp_path / "store"))
+    content = bytearray(weights(tmp_path / "store"))
+    content[-1] ^= 1  # of a weight: safetensors would not notice
+    store.write_bytes(bytes(content), "models", MODEL.id, "weights.safetensors")
+    with pytest.raises(WrongInput, match=r"weights\.safetensors: found another content"):
+        load_model(MODEL, store)
+    store.write_json({**MODEL.identity, "channels": 1}, "models", MODEL.id, "model.json")
+    load_model(MODEL, store)  # of an older version, which wrote no checksum
 
 
 def test_the_commit_is_that_before_the_training(tmp_path, monkeypatch):
