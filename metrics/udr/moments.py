@@ -164,9 +164,9 @@ def prepare(codes: ArrayLike, similarity: str) -> WithMoments:
     grams = np.empty((models, how.FOLDS, latents, latents))
     sums = np.empty((models, how.FOLDS, latents))
     for model in range(models):  # one at a time, in the processor's cache
-        one = slice(model, model + 1)
-        how.standard(codes[one], standard[one])
-        second_moments(standard[one], ends, grams[one], sums[one])
+        this = slice(model, model + 1)
+        how.standard(codes[this], standard[this])
+        second_moments(standard[this], ends, grams[this], sums[this])
     return WithMoments(similarity, standard, grams / points, sums / points)
 
 
