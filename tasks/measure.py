@@ -43,8 +43,8 @@ from tasks.study.model import TRAINED, Model
 from tasks.study.reading import parse_study
 from tasks.study.sources import with_sources
 from tasks.study.spec import Study
+from tasks.study.weight_files import WEIGHTS
 from tasks.train import train_model
-from tasks.weights import WEIGHTS
 
 BATCH, STEPS, WARM_UP = 64, 8, 3
 FEW_PICTURES, FEW_STEPS, FEW_PROBES = 8, 3, (16, 80)  # of networks that are many times slower

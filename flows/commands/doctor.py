@@ -35,6 +35,7 @@ from infra.runtime import (
 from infra.store import Store
 from infra.tables import TABLES
 from tasks.study.stored import STUDY_FILE, stored_study
+from tasks.study.weight_files import WEIGHTS, are_damaged
 from tasks.words import plural, size_text
 
 LOCK = Path(__file__).parents[2] / "requirements.lock"
@@ -309,12 +310,16 @@ def _study(store: Store) -> Finding:
 
 
 def _parts(store: Store, deep: bool) -> Finding:
-    """Parts whose end cannot be read, as of a file cut short; if deep, any byte of them."""
+    """Parts whose end cannot be read, as of a file cut short; if deep, any byte of them and of
+    weights."""
     parts = [(table, key) for table in TABLES for key in store.parts(table)]
     deadline = time.monotonic() + STORE_SECONDS
     in_time = takewhile(lambda _: deep or time.monotonic() < deadline, parts)
     is_damaged = {part: store.is_damaged(*part, deep) for part in in_time}
     damaged = [f"{table}/{key}.parquet" for (table, key), bad in is_damaged.items() if bad]
+    if deep:
+        ids = [name for name in store.names("models") if are_damaged(name, store)]
+        damaged += [f"models/{name}/{WEIGHTS}" for name in ids]
     how = "read" if deep else "looked at; --deep reads every byte"
     text = f"{len(damaged):,} damaged; {len(is_damaged):,} of {len(parts):,} {how}"
     if damaged:

@@ -1,5 +1,5 @@
-"""`tolstoy run --retry damaged`: reads every part of a store, and lets what cannot be read be made
-again."""
+"""`tolstoy run --retry damaged`: reads every part of a store and all weights, and lets what cannot
+be read be made again."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from infra.store import MERGED, Store
 from infra.tables import TABLES
 from tasks.study.model import TRAINED
 from tasks.study.spec import Study
+from tasks.study.weight_files import are_damaged
 
 FROM_TRAINING = ("curves", "pictures", "representations")  # nothing else makes these again
 
@@ -48,4 +49,6 @@ def _models_that_lost(
                 gone = table == "representations" and model.id not in own[table]
                 if model.id in trained and (merged or gone or (table, model.id) in bad):
                     lost.setdefault(cell.name, set()).add(model.id)
+            if model.id in trained and are_damaged(model.id, store):
+                lost.setdefault(cell.name, set()).add(model.id)
     return lost

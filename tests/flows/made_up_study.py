@@ -29,7 +29,7 @@ from tasks.score import COLUMNS
 from tasks.study.model import FAILED, Model
 from tasks.study.reading import parse_study
 from tasks.study.spec import Study
-from tasks.weights import IDENTITY, WEIGHTS
+from tasks.study.weight_files import IDENTITY, WEIGHTS
 from tests.flows.trained import Inline, InlineCalls
 
 LATENTS, POINTS = 3, 20
@@ -60,6 +60,7 @@ class MadeUpTraining:
         self.state, self.done, self.seconds = model.id, 0, 0.0
         self.curve: list[CurvePoint] = []
         self.network = self
+        self.instructions: str | None = None
 
     def run(self, on_gpu: bool) -> None:
         while self.done < self.model.steps:

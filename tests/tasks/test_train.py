@@ -39,8 +39,9 @@ from tasks.study.reading import parse_study
 from tasks.study.spec import Study
 from tasks.study.under_way import FOLDER as UNDER_WAY
 from tasks.study.under_way import steps_under_way
+from tasks.study.weight_files import CHECKSUM, are_damaged
 from tasks.train import prior_samples, train_model
-from tasks.weights import CHECKSUM, load_model
+from tasks.weights import load_model
 from tests.tasks.made_models import SMALL, changed
 
 ROOT = Path(__file__).parents[2]
@@ -154,6 +155,7 @@ def test_weights_with_a_changed_bit_are_refused(undisturbed, tmp_path):
     store.write_bytes(bytes(content), "models", MODEL.id, "weights.safetensors")
     with pytest.raises(WrongInput, match=r"weights\.safetensors: found another content"):
         load_model(MODEL, store)
+    assert are_damaged(MODEL.id, store) and not are_damaged(MODEL.id, Store(undisturbed))
     store.write_json({**MODEL.identity, "channels": 1}, "models", MODEL.id, "model.json")
     load_model(MODEL, store)  # of an older version, which wrote no checksum
 

@@ -12,6 +12,7 @@ from tasks.study.model import Model
 from tasks.study.repair import forget_damaged
 from tasks.study.spec import Study
 from tasks.study.survey import survey
+from tasks.study.weight_files import IDENTITY, WEIGHTS, write_weights
 from tests.flows.trained import compared, made_up, models_of, train
 
 CURVE = {"step": [1, 2], "loss": 1.0, "reconstruction": 1.0, "kl": 0.0, "regulariser": 0.0}
@@ -61,6 +62,17 @@ def test_a_model_that_lost_what_only_training_gives_is_trained_again(
     (aside,) = store.names(DAMAGED)
     assert aside.startswith(f"{table}-{model.id}") and not store.has_part(table, model.id)
     assert not store.rows_of("scores", model.id, model.cell).num_rows
+
+
+def test_a_model_whose_weights_changed_is_trained_again(done: tuple[Study, Store]) -> None:
+    study, store = done
+    changed, whole, older, *_ = models_of(study)
+    for model in (changed, whole, older):
+        write_weights(b"weights", model, 1, store)
+    store.write_bytes(b"weighty", "models", changed.id, WEIGHTS)
+    store.write_json({**older.identity, "channels": 1}, "models", older.id, IDENTITY)
+    assert forget_damaged(study, store) == 1
+    assert to_do(study, store) == [changed]
 
 
 def test_all_models_of_a_merged_part_are_unless_they_have_their_own(
