@@ -10,7 +10,7 @@ from infra.pictures import grid_gif
 from infra.store import Store
 from metrics import INFORMATIVE_KL
 from models.representation import traversed
-from tasks.study.model import Model
+from tasks.study.weight_files import stored_model
 from tasks.weights import load_model
 
 FRAMES = 16  # from one end to the other; the way back repeats them
@@ -20,9 +20,7 @@ ACROSS = 5  # latents in a row
 def animated_traversal(store: Store, model_id: str, kl: Sequence[float]) -> bytes:
     """A GIF in which every latent moves over the network's reach and back, five in a row: by
     decreasing KL, without any in their own order."""
-    identity = store.read_json("models", model_id, "model.json")
-    identity.pop("channels")
-    network = load_model(Model.from_identity(identity), store)
+    network = load_model(stored_model(model_id, store), store)
     start = np.array(store.read("representations", ["mean"], [model_id])["mean"][0].as_py())
     values = np.linspace(-network.reach, network.reach, FRAMES, dtype=np.float32)
     kl_array = np.array(kl, np.float32) if kl else None

@@ -13,6 +13,7 @@ from tasks.study.model import Model
 
 WEIGHTS, IDENTITY = "weights.safetensors", "model.json"
 CHECKSUM = "weights_crc32"  # in the latter
+BESIDE = ("channels", CHECKSUM)  # the identity
 
 
 def write_weights(content: bytes, model: Model, channels: int, store: Store) -> None:
@@ -30,6 +31,12 @@ def read_weights(model_id: str, store: Store) -> tuple[bytes, dict[str, Any]]:
         accepted = "the file as it was: from a backup, or trained again with --retry damaged"
         raise WrongInput(store.address("models", model_id, WEIGHTS), found, accepted)
     return content, known
+
+
+def stored_model(model_id: str, store: Store) -> Model:
+    """The model whose weights these are."""
+    known = store.read_json("models", model_id, IDENTITY)
+    return Model.from_identity({n: v for n, v in known.items() if n not in BESIDE})
 
 
 def are_damaged(model_id: str, store: Store) -> bool:
