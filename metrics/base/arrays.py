@@ -29,7 +29,8 @@ def numbers(name: str, array: ArrayLike, axes: tuple[str, ...]) -> Codes:
     if checked.dtype.kind not in "fiub":
         raise BadArray(name, str(checked.dtype), "real numbers")
     if checked.dtype not in (np.float32, np.float64):
-        checked = checked.astype(np.float64)
+        with np.errstate(all="ignore"):  # what is not finite then is refused below
+            checked = checked.astype(np.float64)
     if not float(np.maximum(checked.max(), -checked.min())) < LARGEST:  # nan stays nan
         where = np.argwhere(~(np.abs(checked.astype(np.float64)) < LARGEST))[0]
         place = ", ".join(f"{axis} {index}" for axis, index in zip(axes, where, strict=True))

@@ -95,10 +95,10 @@ def _watch(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _is_numbas(event: str) -> bool:
-    """Whether numba reads its own cache of compiled loops, which is made of pickles."""
+    """Whether numba unpickles: functions from its own cache, or types while it compiles."""
     frame: FrameType | None = sys._getframe()
     while event == "pickle.find_class" and frame:
-        if Path(frame.f_code.co_filename).parts[-3:] == ("numba", "core", "caching.py"):
+        if {"numba", "core"} <= set(Path(frame.f_code.co_filename).parts):
             return True
         frame = frame.f_back
     return False

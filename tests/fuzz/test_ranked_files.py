@@ -42,11 +42,12 @@ def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True, scope="module")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Compiled functions come out of numba's cache, which is written and unpickled."""
+    """numba unpickles when it compiles a function for a type, or reads it from its cache."""
     path = tmp_path_factory.mktemp("sound") / "models.npz"
-    own_files.write(path, MODELS)
-    for similarity in SIMILARITIES:
-        rank_file(path, similarity, None, None)
+    for kind in (np.float32, np.float64):
+        own_files.write(path, {**MODELS, "codes": MODELS["codes"].astype(kind)})
+        for similarity in SIMILARITIES:
+            rank_file(path, similarity, None, None)
 
 
 def check_models(path: Path, similarity: str) -> None:
