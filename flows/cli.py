@@ -384,7 +384,8 @@ def doctor(
         str | None, Parameter(help="folder or URI of a study to check as well")
     ] = None,
     deep: Annotated[
-        bool, Parameter(help="also run one task, and read every byte of the store's tables")
+        bool,
+        Parameter(help="also run one task, and read every byte of the store's tables and weights"),
     ] = False,
     data_dir: DataDir = None,
     json: Json = False,

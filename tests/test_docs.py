@@ -77,8 +77,9 @@ def test_every_choice_links_to_its_line() -> None:
         assert link, f"no link to a line: {row}"
         word, file, number = link.groups()
         lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
-        if word not in lines[int(number) - 1]:
-            places = [place for place, line in enumerate(lines, 1) if word in line]
+        whole = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
+        if not whole.search(lines[int(number) - 1]):
+            places = [place for place, line in enumerate(lines, 1) if whole.search(line)]
             wrong.append(f"{file}#L{number} has no {word}; lines with it: {places}")
     assert not wrong, "\n".join(wrong)
     assert len(table) > 50
