@@ -12,8 +12,9 @@ from tests.campaign.stage import ENDING_SECONDS, Stage
 NOTICING_SECONDS = 15.0  # in which a node learns that it was given up, and ends
 # Ray's own switches for tests (ray_config_def.h), read by each process of the cluster at its start:
 # percentages of calls that are not sent, whose answer is lost, and of which an error comes at once
-# although they are sent; and microseconds by which a process handles each event late. Processes of
-# one machine always reach each other, as Ray expects.
+# although they are sent; and microseconds by which calls are handled late. Processes of one machine
+# always reach each other, as Ray expects. Were all events late ("*"), a raylet would end as it
+# starts, by a check of its own (object_manager.cc of Ray 2.60).
 FAILURES = {
     "RAY_testing_rpc_failure_avoid_intra_node_failures": "true",
     "RAY_testing_rpc_failure": json.dumps(
@@ -27,7 +28,14 @@ FAILURES = {
         }
     ),
 }
-DELAYS = {"RAY_testing_asio_delay_us": "*=1000:30000"}
+LATE = (
+    "NodeManagerService.grpc_server.RequestWorkerLease",
+    "NodeManagerService.grpc_server.ReturnWorkerLease",
+    "CoreWorkerService.grpc_server.PushTask",
+    "NodeInfoGcsService.grpc_server.CheckAlive",
+    "NodeInfoGcsService.grpc_server.GetAllNodeInfo",
+)
+DELAYS = {"RAY_testing_asio_delay_us": ",".join(f"{call}=1000:1000000" for call in LATE)}
 
 
 def node_cut_off(seconds: float, stage: Stage, chance: random.Random) -> Iterator[str]:
