@@ -34,8 +34,8 @@ from tasks.study.spec import PerModel, Study
 from tasks.study.survey import CellState
 from tasks.study.under_way import EVERY_SECONDS, forget_steps, steps_under_way
 
-# Tables whose parts are merged when a cell is done; representations are read model by model.
 AFTER_SCORES = 1  # the priority of training: scores of trained models go first
+# Tables whose parts are merged when a cell is done; representations are read model by model.
 MERGED_TABLES = ("models", "curves", "pictures", "scores")
 MERGING = 4  # cells at once; in an order by seeds all of them want to be merged at the end
 CLAIM_SECONDS = 1.0

@@ -26,7 +26,7 @@ from tasks.study.cost import (
 )
 from tasks.study.dynamics import is_compared
 from tasks.study.measurements import keys, network, step_key
-from tasks.study.model import TRAINED, Model
+from tasks.study.model import TRAINED, Model, group_name
 from tasks.study.pair_parts import missing_pairs, pairs_in, wanted_parts
 from tasks.study.spec import Study
 from tasks.study.survey import CellState
@@ -187,7 +187,7 @@ def _gpu_pace(store: Store) -> dict[str, float]:
     seconds = defaultdict(list)
     for row in store.read("models", columns).to_pylist():
         if row["status"] == TRAINED and row["steps"] and row["device"] not in (None, "", "cpu"):
-            seconds[f"{row['data']}-{row['method']}"].append(row["seconds"] / row["steps"])
+            seconds[group_name(row["data"], row["method"])].append(row["seconds"] / row["steps"])
     return {group: median(of_group) for group, of_group in seconds.items()}
 
 
@@ -195,6 +195,6 @@ def _pace_of(by_group: dict[str, float]) -> Pace:
     def pace(model: Model) -> float | None:
         if not by_group:
             return None
-        return by_group.get(f"{model.data}-{model.method}", max(by_group.values()))
+        return by_group.get(group_name(model.data, model.method), max(by_group.values()))
 
     return pace

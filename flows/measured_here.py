@@ -35,7 +35,7 @@ def measured_here(keys: Sequence[str], renew: bool = False) -> Measured:
     if path.is_file():
         with suppress(ValueError):  # a damaged file is measured again
             known = json.loads(path.read_text())
-    if missing := wanted if renew else [key for key in wanted if key not in known]:
+    if missing := [key for key in wanted if renew or key not in known]:
         is_slow = any(f'"{network}"' in key for key in missing for network in RESNETS)
         minutes = "some minutes, as the networks are large" if is_slow else "about half a minute"
         say(f"measuring this machine, which takes {minutes} ...")

@@ -52,6 +52,8 @@ def new_file(path: Path, option: str, endings: Sequence[str]) -> Path:
     command's option. To be called before the work whose result goes there."""
     if path.suffix.lower() not in endings:
         raise WrongInput(option, str(path), f"a name that ends in {' or '.join(endings)}")
+    if not can_exist(path):
+        raise WrongInput(option, str(path), "a name that a file can have: it is too long")
     if path.exists() or path.is_symlink():
         raise WrongInput(option, str(path), "a file that does not exist yet")
     if not path.parent.is_dir():

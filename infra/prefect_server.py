@@ -199,7 +199,7 @@ def check_free(host: str, port: int, option: str) -> None:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM
         )[0]
-    except (socket.gaierror, OverflowError):
+    except (socket.gaierror, OverflowError, UnicodeError):
         raise WrongInput("--host", host, "an address of this machine") from None
     with socket.socket(family, kind, protocol) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

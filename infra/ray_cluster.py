@@ -31,7 +31,7 @@ def check_address(address: str) -> None:
         raise WrongInput("--ray", address, "HOST:PORT, such as 10.0.0.1:6379, or auto")
     try:
         socket.create_connection((host, int(port)), timeout=ANSWER_SECONDS).close()
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, UnicodeError) as error:
         raise WrongInput("--ray", f"{address} ({error})", RAY_CLUSTER) from None
 
 

@@ -191,7 +191,7 @@ class Store(Files):
             dropped = pc.is_in(rows["model_id"], pa.array(sorted(model_ids), pa.string()))
             others = rows.filter(pc.invert(dropped))
             if others.num_rows < rows.num_rows:
-                self.write_part(table, key, others)
+                self.write_part(table, key, others, lasting=True)
         for model_id in model_ids:
             self.remove_part(table, model_id)
 

@@ -183,14 +183,20 @@ class Workers:
         """
         needed = {"cpus": resources.cpus, "memory": resources.memory_gib or 0.0}
         needed["gpus"] = resources.gpus if self.gpus else 0.0
-        missing = None
-        for machine in self.machines:
-            has = {"cpus": machine.get("CPU", 0.0), "gpus": machine.get("GPU", 0.0)}
-            has["memory"] = machine.get("memory", 0.0) / 2**30
-            missing = next(((n, w, has[n]) for n, w in needed.items() if w > has[n]), None)
-            if missing is None:
-                break
-        return missing
+        machines = [
+            {
+                "cpus": machine.get("CPU", 0.0),
+                "gpus": machine.get("GPU", 0.0),
+                "memory": machine.get("memory", 0.0) / 2**30,
+            }
+            for machine in self.machines
+        ]
+        for name, wanted in needed.items():
+            enough = [machine for machine in machines if machine[name] >= wanted]
+            if machines and not enough:  # of those that have all the others
+                return name, wanted, max(machine[name] for machine in machines)
+            machines = enough
+        return None
 
     def mean_seconds(self, function: Callable[..., Any]) -> float | None:
         """How long recent calls of a function took; None before the first has ended."""

@@ -101,21 +101,6 @@ def _gaps(quality: Floats) -> Floats:
     return gaps
 
 
-def accuracies(
-    codes: ArrayLike,
-    factors: ArrayLike,
-    test_codes: ArrayLike,
-    test_factors: ArrayLike,
-    seed: int = 0,
-    penalty: float = 0.01,
-) -> Floats:
-    """How well each latent alone predicts each factor of the test rows: (latents, factors).
-
-    A single latent comes with a second that is 0 everywhere.
-    """
-    return _accuracies(check_tables(codes, factors, test_codes, test_factors), seed, penalty)
-
-
 def _accuracies(tables: Tables, seed: int, penalty: float) -> Floats:
     shrink = np.maximum(np.abs(tables.codes).max(axis=0) / LARGE, 1.0)
     latents, test_latents = _with_zeros(tables.codes / shrink, tables.test_codes / shrink)
@@ -212,12 +197,12 @@ def tree_accuracies(tables: Tables) -> Floats:
             zip(tables.factors.T, tables.test_factors.T, strict=True)
         ):
             if (factor != factor[0]).any():
-                classes = _likeliest(group, factor, len(values))
+                classes = _likeliest(group, factor)
                 quality[place, column] = _balanced(classes[nearest], test)
     return quality
 
 
-def _likeliest(group: NDArray[np.intp], factor: Factors, groups: int) -> Factors:
+def _likeliest(group: NDArray[np.intp], factor: Factors) -> Factors:
     """For every group of rows, the class of which it holds the largest share; the lowest of equal
     ones."""
     classes, own, counts = np.unique(factor, return_inverse=True, return_counts=True)

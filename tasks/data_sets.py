@@ -27,8 +27,8 @@ from data.base.protocol import (
 from tasks.streams import stream
 from tasks.study.data_choice import DataChoice
 from tasks.study.sources import own_table, with_source
+from tasks.study.spec import pictures_fitted
 
-MOST_PICTURES, FEWER_PICTURES = 200_000, 20_480  # that a method which is fitted at once reads
 BLOCK = 512
 
 
@@ -100,15 +100,16 @@ def drawn_pictures(data_set: DataSet, count: int, draws: np.random.Generator) ->
 
 def all_pictures(data_set: DataSet, model_id: str) -> Iterator[Images]:
     """All pictures that models are trained on, in blocks; of a data set with very many, or whose
-    pictures are new each time, as many random ones as that, the same at each call."""
-    if isinstance(data_set, Finite) and data_set.pictures and data_set.pictures <= MOST_PICTURES:
-        rows = np.arange(data_set.pictures)
+    pictures are new each time, fewer random ones, the same at each call."""
+    count = pictures_fitted(data_set.pictures or 0)
+    if isinstance(data_set, Finite) and data_set.pictures == count:
+        rows = np.arange(count)
         if isinstance(data_set, HasSplits):
             rows = data_set.training_rows
         for first in range(0, len(rows), BLOCK):
             yield data_set.show(rows[first : first + BLOCK])
         return
-    for block in range(FEWER_PICTURES // BLOCK):
+    for block in range(count // BLOCK):
         yield drawn_pictures(data_set, BLOCK, stream(model_id, "all pictures", block))
 
 

@@ -38,10 +38,14 @@ def read_rows(path: Path, data_set: DataSet) -> Rows:
     if not isinstance(rows, np.ndarray):  # several arrays: numpy opened an .npz file
         raise WrongInput("--rows", f"{path} (an .npz file)", "an .npy file of whole numbers")
     sizes, is_table = data_set.factor_sizes, isinstance(data_set, Table)
-    if rows.dtype.kind not in "iu" or rows.ndim not in ((1,) if is_table else (1, 2)):
+    if (
+        rows.dtype.kind not in "iu"
+        or rows.ndim not in ((1,) if is_table else (1, 2))
+        or not len(rows)
+    ):
         description = f"{path} ({rows.dtype}, shape {rows.shape})"
         shapes = "(n,)" if is_table else f"(n, {len(sizes)}) or (n,)"
-        raise WrongInput("--rows", description, f"whole numbers, shape {shapes}")
+        raise WrongInput("--rows", description, f"whole numbers, shape {shapes}, n ≥ 1")
     if rows.ndim == 1:
         _check_range("--rows", rows, _count(data_set))
         if is_table:

@@ -27,6 +27,8 @@ def bench(
     """Run a benchmark, or the named experiment of `metrics`, and print what came out."""
     if name not in BENCHMARKS:
         raise WrongInput("bench", name, one_of(BENCHMARKS, name))
+    if size is not None and size < 1:
+        raise WrongInput("--size", size, "1 or more")
     if name == "metrics":
         results = _run_experiment(experiment, size, mode, repeats, plot)
         print(jsonlib.dumps(results, indent=2, ensure_ascii=False) if json else _curves(results))

@@ -73,7 +73,7 @@ def best_models(
 
 
 def _best_by_score(study: Study, store: Store, ids: Collection[str]) -> tuple[str, str]:
-    scored = _first_scores(study, store, ids)
+    scored = _first_scores(store, ids)
     for metric in study.metrics.names:
         if metric in scored and METRICS[metric].better != "neither":
             rows = scored[metric]
@@ -82,9 +82,7 @@ def _best_by_score(study: Study, store: Store, ids: Collection[str]) -> tuple[st
     return next(iter(ids)), "a model"
 
 
-def _first_scores(
-    study: Study, store: Store, ids: Collection[str]
-) -> dict[str, list[dict[str, Any]]]:
+def _first_scores(store: Store, ids: Collection[str]) -> dict[str, list[dict[str, Any]]]:
     """By metric, the rows of its headline with a value, the highest first."""
     columns = ["model_id", "metric", "part", "factor", "value"]
     by_metric: dict[str, list[dict[str, Any]]] = {}

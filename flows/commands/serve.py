@@ -41,6 +41,13 @@ WILDCARDS = ("0.0.0.0", "::")
 MOST_DAYS = 36500
 
 
+def _is_address(text: str) -> bool:
+    try:
+        return urlsplit(text).scheme in ("http", "https") and bool(urlsplit(text).hostname)
+    except ValueError:  # such as http://[
+        return False
+
+
 @dataclass(frozen=True)
 class ServeOptions:
     """The options of the command line."""
@@ -77,7 +84,7 @@ class ServeOptions:
             raise WrongInput("--studies", studies, "a folder or a URI that holds the stores")
         if self.limits.allow_data and not Path(self.limits.allow_data).is_dir():
             raise WrongInput("--allow-data", self.limits.allow_data, "a folder")
-        if self.reports is not None and not self.reports.startswith(("http://", "https://")):
+        if self.reports is not None and not _is_address(self.reports):
             raise WrongInput("--reports", self.reports, "an address, such as https://HOST/reports")
         for name in self.allow_host:
             if not re.fullmatch(r"[A-Za-z0-9_.-]+", name):

@@ -12,7 +12,7 @@ from infra.store import Store, merged_key
 from infra.tables import AXES
 from metrics import is_headline
 from tasks.study.axes import value_text
-from tasks.study.model import cell_of
+from tasks.study.model import cell_of, group_name
 from tasks.study.scores import up_to_date
 from tasks.study.stored import STUDY_FILE, stored_study
 from tasks.words import strength_value
@@ -77,7 +77,7 @@ def _rows(store: Store, row: dict[str, Any], table: str, *keys: str) -> list[dic
 
 def _facts(store: Store, row: dict[str, Any]) -> dict[str, Any]:
     """The model's row, its headline scores and its rankings."""
-    group = f"{row['data']}-{row['method']}"
+    group = group_name(row["data"], row["method"])
     cell = _cell(store, row)
     pace = row["steps"] / row["seconds"] if row["seconds"] else None
     return {

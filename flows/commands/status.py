@@ -94,7 +94,7 @@ class Status:
         parts += [f"{count['left']:,} left"]
         if self.damaged:
             parts += [f"{plural(len(self.damaged), 'part')} of its tables damaged"]
-        if count["left"]:
+        if count["left"] and count["steps"]:
             parts += [f"{percent(1 - count['steps_left'] / count['steps'])} of all steps done"]
         return ", ".join(parts)
 
@@ -199,6 +199,8 @@ class WatchedStore:
         if self.status is None or not self.status.totals["left"]:
             return None
         now = self.status.totals
+        if not now["steps"]:  # of methods that are fitted at once
+            return None
         steps = self._first["steps_left"] - now["steps_left"]
         return self._per_hour(steps / now["steps"] * now["models"])
 

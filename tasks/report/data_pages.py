@@ -58,7 +58,7 @@ def data_pages(
             "": [*_about(data, source, choices.get(data)), *_sheet(here)],
             "Findings": _findings(data, source, findings, alone=len(keys) == 1),
             "Cells": [*_counts(data, source, here), *_cells(here)],
-            "Models without weights": _lost(data, source, here),
+            "Models without weights": _lost(data, here),
         }
         answers = {title: Answer(tuple(content)) for title, content in parts.items() if content}
         yield data_page(data, source), f"{data_name(data)}, {source}", answers
@@ -169,7 +169,7 @@ def _cells(here: Results) -> Iterator[Content]:
     yield score_table(here, rows)
 
 
-def _lost(data: str, source: str, here: Results) -> list[Content]:
+def _lost(data: str, here: Results) -> list[Content]:
     rows = here.frames.models[here.frames.models["status"] != TRAINED]
     if rows.empty:
         return []

@@ -13,6 +13,7 @@ from metrics import HEADLINE
 from tasks.report.frames import CELL, Frames
 from tasks.report.header import planned
 from tasks.report.results import Results
+from tasks.study.dynamics import is_compared
 from tasks.study.spec import Study
 from tasks.words import plural
 
@@ -25,11 +26,13 @@ class Progress:
     planned: int
     unscored: int  # trained models without all metrics
     unranked: int  # trained models that should be in a ranking, and are not
+    uncompared: int  # cells whose training dynamics are not compared
     has_driver: bool  # whether somebody works on it
 
     @property
     def done(self) -> bool:
-        return self.ended == self.planned and not self.unscored and not self.unranked
+        left = self.unscored or self.unranked or self.uncompared
+        return self.ended == self.planned and not left
 
     @property
     def text(self) -> str:
@@ -39,6 +42,8 @@ class Progress:
         counts = f"{self.ended:,} of {plural(self.planned, 'model')}"
         left = [(self.unscored, "score"), (self.unranked, "rank")]
         counts += "".join(f", {count:,} to {what}" for count, what in left if count)
+        if self.uncompared:
+            counts += f"; {plural(self.uncompared, 'cell')} to compare by dynamics"
         return f"In progress: {counts}" if self.has_driver else f"Not finished: {counts}"
 
 
@@ -49,6 +54,7 @@ def progress(results: Results) -> Progress:
         planned=planned(study, frames.models),
         unscored=_unscored(study, frames),
         unranked=_unranked(study, frames),
+        uncompared=_uncompared(study, frames, results.store),
         has_driver=has_driver(results.store),
     )
 
@@ -75,3 +81,15 @@ def _unranked(study: Study, frames: Frames) -> int:
     if udr.seeds_per_cell and "cell" not in udr.pools:  # the other seeds are never ranked
         models = models.sort_values("seed").groupby(CELL).head(udr.seeds_per_cell)
     return int((~models["model_id"].isin(frames.ranks["model_id"])).sum())
+
+
+def _uncompared(study: Study, frames: Frames, store: Store) -> int:
+    if study.traces is None:
+        return 0
+    trained = set(frames.trained["model_id"])
+    return sum(
+        not is_compared(
+            store, study.dynamics, cell.name, [m for m in cell.models if m.id in trained]
+        )
+        for cell in study.cells()
+    )

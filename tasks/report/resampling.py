@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from infra.store import Store
 from tasks.compare import put_pairs
-from tasks.study.pair_parts import SEPARATOR
+from tasks.study.pair_parts import CUT, SEPARATOR, cells_of
 
 Scores = NDArray[np.float64]
 
@@ -34,7 +34,8 @@ def pair_matrix(
     prefix = f"{similarity}{SEPARATOR}{models['data'].iloc[0]}-"
     columns = ["model_id", "regressor_id", "udr", "udr_eq2"]
     for part in store.parts("pairs"):
-        if part.startswith(prefix) and is_needed(tuple(part.split(SEPARATOR)[1:])):
+        cells = cells_of(part)
+        if part.startswith(prefix[:CUT]) and (cells is None or is_needed(cells)):
             put_pairs(store.read("pairs", columns, [part]), place, both)
     udr: Scores = both[0]
     return udr

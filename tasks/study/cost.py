@@ -24,12 +24,11 @@ from tasks.study.measurements import (
     traces_shape,
 )
 from tasks.study.model import Model
-from tasks.study.spec import Study, images_per_model
+from tasks.study.spec import Study, images_per_model, pictures_fitted
 from tasks.study.survey import CellState
 from tasks.study.traces import traces_bytes
 
 CHECKPOINTS = 2  # of a model in training: the newest and the one before it
-MOST_FIT = 200_000  # pictures of which a method that is fitted at once learns
 BATCH_MEASURED = 64  # other batch sizes are taken in proportion
 PASSES = 12  # over a group's random walks: traces decide how many, 3 to 40
 CURVE_ROW = sum(c.type.bit_width // 8 for c in TABLES["curves"][1])  # bytes of a logged step
@@ -111,7 +110,7 @@ def data_set_cost(
         scoring = _scoring(study, data_set, of_model, step["image"])
         for model in state.unfinished:
             training = _training(study, of_model, step["step"], pace(model))
-            training += step.get("fit", 0.0) * min(data_set.pictures or MOST_FIT, MOST_FIT)
+            training += step.get("fit", 0.0) * pictures_fitted(data_set.pictures or 0)
             jobs.append(Job(training, scoring))
         jobs += [Job(0.0, scoring)] * len(state.unscored)
     models = sum(len(state.cell.models) for state in states)

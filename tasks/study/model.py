@@ -23,6 +23,11 @@ DAMAGED = "damaged"  # no end of a model: with `--retry`, those whose results ca
 NETWORK_FIELDS = ("data", "source", "method", "strength", "seed", "architecture", "latents")
 
 
+def group_name(data: str, method: str) -> str:
+    """The name of a group: the cells of a data set and method."""
+    return f"{data}-{method}"
+
+
 def cell_name(data: str, sweep: str, strength: float) -> str:
     """The name of a cell: all but the seed. Distinct strengths have distinct names."""
     return f"{data}-{sweep}-{float(strength)!r}".removesuffix(".0")
@@ -133,4 +138,4 @@ class Cell:
     @property
     def group(self) -> str:
         """The data set and method whose models are compared over all strengths and axes."""
-        return f"{self.models[0].data}-{self.models[0].method}"
+        return group_name(self.models[0].data, self.models[0].method)

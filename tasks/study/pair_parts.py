@@ -19,12 +19,18 @@ from tasks.study.spec import Udr
 
 TILE = 400  # models of whose codes a task holds on either side: 160 MB of 10,000 × 10 float32
 SEPARATOR = "~"  # no cell's name has it
-LONGEST = (
-    180  # characters of a part's name; file systems take 255, of which a temporary name has 46
-)
+# Characters of a part's name: file systems take 255, of which a temporary name has 46. Longer names
+# are cut, and a digest of the whole follows.
+LONGEST, DIGEST = 180, 32
+CUT = LONGEST - DIGEST - len(SEPARATOR)
 
 Sides = tuple[frozenset[str], frozenset[str]]  # ids of the models on the two sides of a part
 NO_MODELS: Sides = (frozenset(), frozenset())
+
+
+def cells_of(part: str) -> tuple[str, ...] | None:
+    """The cells that a part's name has; None if it is cut."""
+    return tuple(part.split(SEPARATOR)[1:]) if len(part) < LONGEST else None
 
 
 @dataclass(frozen=True)
@@ -48,8 +54,8 @@ class PairPart:
         name = SEPARATOR.join((self.similarity, *self.cells))
         if len(name) <= LONGEST:
             return name
-        digest = hashlib.sha256(name.encode()).hexdigest()[:32]
-        return name[: LONGEST - len(digest) - 1] + SEPARATOR + digest
+        digest = hashlib.sha256(name.encode()).hexdigest()[:DIGEST]
+        return name[:CUT] + SEPARATOR + digest
 
     @property
     def models(self) -> tuple[Model, ...]:

@@ -29,7 +29,8 @@ def forget_damaged(study: Study, store: Store) -> int:
         for table in ("models", "scores"):
             store.drop(table, cell, ids)
     for table, key in damaged:
-        store.set_aside(table, key)
+        if store.has_part(table, key):  # or it was dropped with its model
+            store.set_aside(table, key)
     return sum(map(len, lost.values()))
 
 

@@ -127,6 +127,9 @@ def _with_own_files(choice: DataChoice, progress: Progress | None) -> DataChoice
     if choice.content and choice.content != table.content:
         accepted = "the files as they were, or another --store for a study of these"
         raise WrongInput(f"data {choice.name}, content", _change(choice.read, read), accepted)
+    if choice.content and choice.read and choice.read.factors not in ((), read.factors):
+        accepted = "factor_kinds as they were, or another --store for a study of these"
+        raise WrongInput(f"data {choice.name}, factor_kinds", _change(choice.read, read), accepted)
     facts = {"source": "user", "content": table.content, "read": read}
     return choice.model_copy(update={**places, **facts})
 

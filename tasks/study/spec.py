@@ -37,7 +37,7 @@ Positive = Annotated[int, Field(ge=1, lt=2**31, strict=True)]
 AtLeastTwo = Annotated[int, Field(ge=2, lt=2**31, strict=True)]
 MOST_LATENTS = 4096
 MOST_MODELS = 200_000  # so that plan answers within seconds
-Rate = Annotated[float, Field(gt=0)]
+MOST_FITTED, FEWER_FITTED = 200_000, 20_480  # pictures
 Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
@@ -130,6 +130,12 @@ class Running(Settings):
     tries: Positive = 4  # of a model whose worker dies
     minutes_per_comparison: Amount | None = None  # of a tile, a ranking, or a cell's dynamics
     storage_minutes: Annotated[float, Field(ge=0)] = 10.0  # to wait for a full or read-only store
+
+
+def pictures_fitted(pictures: int) -> int:
+    """Of how many random pictures a method learns that is fitted at once, where a data set has so
+    many; 0 stands for pictures that are new each time."""
+    return pictures if 0 < pictures <= MOST_FITTED else FEWER_FITTED
 
 
 def images_per_model(

@@ -101,7 +101,7 @@ def test_only_what_is_not_known_is_measured(
     assert measured_here.measured_here(["b", "a"])["a"]["step"] == 2.0
     assert asked == ["start", ["a"], ["b"]]
     assert capsys.readouterr().err.count("measuring this machine") == 2
-    measured_here.measured_here(["b"], renew=True)
+    assert measured_here.measured_here(["b"], renew=True).keys() == {"b", "start-up"}
     assert asked[3:] == ["start", ["b"]]
     assert measured_here.measured_here(["a", "b"])["a"]["step"] == 2.0, "what was known stays"
     monkeypatch.setattr(measured_here, "PROTOCOL", "another")

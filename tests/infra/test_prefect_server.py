@@ -34,7 +34,7 @@ def test_a_port_that_is_taken_is_refused() -> None:
     check_free("127.0.0.1", port, "--port")
 
 
-@pytest.mark.parametrize("host", ["203.0.113.7", "no-such-host.invalid"])
+@pytest.mark.parametrize("host", ["203.0.113.7", "no-such-host.invalid", "a..b", 70 * "a"])
 def test_a_host_that_is_not_this_machine_is_refused(host: str) -> None:
     with pytest.raises(WrongInput, match="--host: found"):
         check_free(host, 0, "--port")

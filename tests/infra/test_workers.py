@@ -419,6 +419,7 @@ def test_a_call_that_uses_all_memory_is_tried_as_often_as_any_other(tmp_path: Pa
 
 def test_resources_that_no_machine_has_are_found_before_waiting() -> None:
     small, large = {"CPU": 2.0, "memory": 2.0**33}, {"CPU": 8.0, "memory": 2.0**35, "GPU": 1.0}
+    head = {"CPU": 0.0, "memory": 2.0**37}  # which runs nothing
     for machines, need, lacking in (
         ((), Resources(cpus=99), None),
         ((small,), Resources(cpus=2, memory_gib=8), None),
@@ -426,6 +427,8 @@ def test_resources_that_no_machine_has_are_found_before_waiting() -> None:
         ((small,), Resources(memory_gib=9), ("memory", 9, 8.0)),
         ((small, large), Resources(cpus=3, memory_gib=9, gpus=1), None),
         ((small, large), Resources(cpus=1, gpus=2), ("gpus", 2, 1.0)),
+        ((small, head), Resources(memory_gib=20), ("memory", 20, 8.0)),
+        ((small, large, head), Resources(cpus=16), ("cpus", 16, 8.0)),
     ):
         workers = Workers(
             1, gpus=sum(machine.get("GPU", 0) for machine in machines), machines=machines

@@ -93,6 +93,15 @@ def test_what_has_changed_in_own_data_is_said(own, keep, read, found):
     )
 
 
+def test_factors_that_become_real_numbers_are_those_of_another_study(own):
+    settled = with_source(own, ())
+    with np.load(own.images) as old:
+        arrays = dict(old)
+    np.savez(own.images, **arrays, factor_kinds=np.array(["continuous", "discrete"]))
+    with pytest.raises(WrongInput, match=r"mine, factor_kinds: found other factors"):
+        with_source(settled, ())
+
+
 def test_places_of_own_data_do_not_depend_on_the_current_folder(own, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     relative = own.model_copy(update={"images": "mine.npz"})

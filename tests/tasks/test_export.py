@@ -72,6 +72,8 @@ def test_rows_are_places_or_factor_values(places, tmp_path_factory):
         (np.array([0, 30]), "--rows: found 30 in row 1; accepted: 0 to 29"),
         (np.array([[0, 0]]), "2 columns; accepted: 3 columns: a, b, c"),
         (np.array([0.5]), "float64"),
+        (np.zeros(0, int), "n ≥ 1"),
+        (np.zeros((0, 3), int), "n ≥ 1"),
         (np.zeros((1, 1, 3), int), "shape"),
         (np.array([{"a": 1}], dtype=object), "an .npy file of whole numbers"),
     ],

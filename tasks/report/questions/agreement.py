@@ -43,10 +43,10 @@ ABOUT = (
 def answer(results: Results) -> Answer:
     metrics = [metric for metric in results.metrics if metric.direction]
     content: list[Sentence | Table] = []
-    for (data, source), rows in groups(results.models, DATA_SET):
+    for (data, _), rows in groups(results.models, DATA_SET):
         scored = [metric for metric in metrics if rows[metric.id].notna().any()]
         if len(scored) > 1:
-            content += _of_data_set(data, source, rows, scored)
+            content += _of_data_set(data, rows, scored)
     if not content:
         return missing("Two scores are needed to compare.")
     legend = method_legend(results.styles, "larger marker: greater strength")
@@ -54,7 +54,7 @@ def answer(results: Results) -> Answer:
 
 
 def _of_data_set(
-    data: str, source: str, rows: pd.DataFrame, metrics: Sequence[Column]
+    data: str, rows: pd.DataFrame, metrics: Sequence[Column]
 ) -> tuple[Sentence, Table]:
     signed = signed_so_more_is_better(rows, metrics)
     rho, n = correlation_matrix(signed[[metric.id for metric in metrics]])

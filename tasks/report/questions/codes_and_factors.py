@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from infra.store import Store
 from tasks.report.figures.densities import Panel, density_panels
-from tasks.report.frames import CELL
 from tasks.report.kinds import IMPORTANCE, Kind, OfData, RegressorScores, by_data
 from tasks.report.labels import data_label
 from tasks.report.questions import (
@@ -55,7 +54,6 @@ NONE = (
     "No model has both the importance of its codes (dci_forest or dci_lasso) and the factors of "
     "its representation, which stores of older versions lack."
 )
-MODEL = ["model_id", *CELL, "seed"]
 Numbers = NDArray[np.float64]
 
 

@@ -99,7 +99,7 @@ def _of_data_set(
     for metric in (m for m in scored if m.name in BY):
         for learner in LEARNERS:
             if parts := thirds(rows, metric, learner):
-                content.append(_thirds_table(data, source, metric, learner, parts))
+                content.append(_thirds_table(data, metric, learner, parts))
     return content
 
 
@@ -151,9 +151,7 @@ def _mean(part: pd.DataFrame, column: str) -> tuple[float, Interval | None] | No
     return mean, Interval(mean - half, mean + half)
 
 
-def _thirds_table(
-    data: str, source: str, metric: Column, learner: Learner, parts: Sequence[Third]
-) -> Table:
+def _thirds_table(data: str, metric: Column, learner: Learner, parts: Sequence[Third]) -> Table:
     headings = (
         Heading(f"By {metric.title}"),
         *(Heading(plural(size, "label"), numeric=True) for size in SIZES),

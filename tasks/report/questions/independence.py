@@ -129,9 +129,9 @@ def trends(models: pd.DataFrame) -> list[SweepRow]:
 
 def _finding(data: str, rows: Sequence[SweepRow]) -> Sentence:
     above, models = sum(row.above for row in rows), sum(row.models for row in rows)
-    text = Markup("<b>{}</b>: ").format(data_name(data))
+    parts = []
     if share := intervals.of_share(above, models):
-        text += (
+        parts.append(
             f"the mean codes have more total correlation than the sampled ones in "
             f"{100 * above / models:.0f}% of {plural(models, 'model')} ({share.percent()})"
         )
@@ -139,11 +139,14 @@ def _finding(data: str, rows: Sequence[SweepRow]) -> Sentence:
     if known:
         falls = sum((row.trends[0].rho or 0) < 0 for row in known)
         rises = sum((row.trends[1].rho or 0) > 0 for row in known)
-        text += (
-            f"; with growing strength it falls for the sampled codes of {falls} of "
+        parts.append(
+            f"with growing strength it falls for the sampled codes of {falls} of "
             f"{plural(len(known), 'method')}, and rises for the mean codes of {rises}"
         )
-    return Sentence(text + ".", "finding")
+    text = Markup("<b>{}</b>: ").format(data_name(data))
+    if not parts:
+        return Sentence(text + "no total correlation of mean and sampled codes.", "missing")
+    return Sentence(text + "; ".join(parts) + ".", "finding")
 
 
 def independence_claims(models: pd.DataFrame) -> Iterator[Claim]:

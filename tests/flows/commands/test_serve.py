@@ -157,7 +157,8 @@ def test_wrong_options_are_refused_before_anything_starts(
     assert wrong(limits=Limits(ray="127.0.0.1")).startswith("--ray: found '127.0.0.1'; accepted")
     for name in ("https://my.example", "my.example:80", "*", ""):
         assert wrong(allow_host=(name,)).startswith(f"--allow-host: found {name!r}")
-    assert wrong(reports="HOST:4201").startswith("--reports: found 'HOST:4201'")
+    for address in ("HOST:4201", "http://[", "https://"):
+        assert wrong(reports=address).startswith(f"--reports: found {address!r}")
 
 
 @pytest.mark.parametrize(

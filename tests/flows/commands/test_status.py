@@ -277,6 +277,16 @@ def test_pace_and_time_left_are_of_what_was_done_since_watching_began(
     assert "cells" not in second
 
 
+def test_a_study_of_methods_without_steps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study, store = made_up(tmp_path / "store", methods={"pca": []})
+    train(store, models_of(study)[:1])
+    assert "left" in printed(capsys, store) and "of all steps" not in printed(capsys, store)
+    lines, _ = watched(capsys, store, [nothing], json=True)
+    assert json.loads(lines[0])["minutes_left"] is None
+
+
 def test_steps_of_models_in_training_give_a_pace_before_one_has_ended(
     half_done: tuple[Study, Store],
     capsys: pytest.CaptureFixture[str],

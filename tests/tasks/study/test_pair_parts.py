@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.study.model import Model
-from tasks.study.pair_parts import NO_MODELS, PairPart, chosen_seeds, models_in, tiles, wanted_parts
+from tasks.study.pair_parts import (
+    CUT,
+    NO_MODELS,
+    PairPart,
+    cells_of,
+    chosen_seeds,
+    models_in,
+    tiles,
+    wanted_parts,
+)
 from tasks.study.spec import Udr
 from tests.tasks.made_models import SMALL
 
@@ -84,6 +93,16 @@ def test_long_names_are_cut_and_stay_apart():
     names = [part.name for part in wanted_parts(models, Udr(pools=("data",)))]
     assert len(set(names)) == len(names) == 21
     assert max(map(len, names)) <= 180 and all(name.startswith("lasso~xxx") for name in names)
+
+
+def test_a_name_says_its_cells_unless_it_is_cut():
+    short, long = (
+        PairPart("lasso", (replace(FIRST, data=length * "x"),), (replace(FIRST, data="y"),))
+        for length in (20, 170)
+    )
+    assert cells_of(short.name) == short.cells
+    assert cells_of(long.name) is None
+    assert long.name.startswith(f"lasso~{170 * 'x'}"[:CUT])
 
 
 @given(st.sets(st.integers(0, 5)), st.sets(st.integers(0, 5)), st.booleans())

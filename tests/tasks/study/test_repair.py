@@ -75,6 +75,15 @@ def test_a_model_whose_weights_changed_is_trained_again(done: tuple[Study, Store
     assert to_do(study, store) == [changed]
 
 
+def test_other_damaged_parts_of_the_same_model_are_no_obstacle(done: tuple[Study, Store]) -> None:
+    study, store = done
+    model = models_of(study)[-1]
+    for table in ("scores", "representations"):
+        flip(store, table, model.id)
+    assert forget_damaged(study, store) == 1
+    assert to_do(study, store) == [model]
+
+
 def test_all_models_of_a_merged_part_are_unless_they_have_their_own(
     done: tuple[Study, Store],
 ) -> None:

@@ -40,7 +40,7 @@ def test_scores_that_order_models_alike_agree() -> None:
     models[C.id] = -models[A.id]
     models[D.id] = draws.normal(size=len(models))
     models[LESS.id] = 7 - models[A.id]
-    sentence, table = _of_data_set("dsprites", "redrawn", models, [A, B, C, D, LESS])
+    sentence, table = _of_data_set("dsprites", models, [A, B, C, D, LESS])
     rho = values(table)
     assert rho["A", "B"] == pytest.approx(1) and rho["A", "C"] == pytest.approx(-1)
     assert rho["A", "E"] == pytest.approx(1), "less is better: its sign is reversed"
