@@ -92,7 +92,13 @@ def values(store: Store) -> dict[tuple[str, str, str | None], float]:
     return {(row["metric"], row["part"], row["factor"]): row["value"] for row in rows}
 
 
-@pytest.mark.parametrize("kind", DATA_SETS)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(kind, marks=[pytest.mark.slow] * (kind == "own pictures"))  # as the next kind
+        for kind in DATA_SETS
+    ],
+)
 def test_without_noise_every_noisy_score_is_the_clean_one_to_the_bit(kind, tmp_path, monkeypatch):
     plain, _ = scored(tmp_path / "plain", monkeypatch, DATA_SETS[kind](), (), OF_ALL_DATA)
     noisy, _ = scored(tmp_path / "noisy", monkeypatch, DATA_SETS[kind](), (NONE,), OF_ALL_DATA)

@@ -292,6 +292,7 @@ LONG = changed(SMALL, steps=400)
 LONG_SECTION = {"every": 40, "samples": 6}
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_twice_leaves_what_gives_the_same_traces(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:

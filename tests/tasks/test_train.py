@@ -405,7 +405,13 @@ print(train_model(*in_store(Path(sys.argv[1]), 1e-9), LONGER[sys.argv[2]]), flus
 """
 
 
-@pytest.mark.parametrize("method", LONGER)
+@pytest.mark.parametrize(
+    "method",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name == "infogan"))  # its steps are long
+        for name in LONGER
+    ],
+)
 def test_killed_and_trained_again_gives_the_same_bytes(method, tmp_path_factory):
     model = LONGER[method]
     whole, tmp_path = tmp_path_factory.mktemp("whole"), tmp_path_factory.mktemp("killed")
