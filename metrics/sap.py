@@ -54,6 +54,7 @@ PARTS = {
 }
 LARGE = 1e6
 EQUAL = 1e-12  # of the largest value: means of classes that differ by less are equal
+FAR = 1e150  # of a scaled latent: its square is about the largest number
 
 Floats = NDArray[np.float64]
 
@@ -163,7 +164,11 @@ def explained(tables: RealTables) -> Floats:
     (latents, factors)."""
     latents, test_latents = _with_zeros(tables.codes, tables.test_codes)
     scale = np.where(np.ptp(latents, axis=0) > 0, np.abs(latents).max(axis=0), 1.0)
-    latents, test_latents = latents / scale, test_latents / scale
+    with np.errstate(over="ignore"):  # test rows far outside: their errors are infinite
+        return _explained(tables, latents / scale, np.clip(test_latents / scale, -FAR, FAR))
+
+
+def _explained(tables: RealTables, latents: Floats, test_latents: Floats) -> Floats:
     mean, targets_mean = latents.mean(axis=0), tables.targets.mean(axis=0)
     centred, targets = latents - mean, tables.targets - targets_mean
     spread = np.square(centred).sum(axis=0)[:, None]

@@ -223,6 +223,16 @@ def test_more_values_than_half_the_rows_give_no_warning():
     assert 0 <= sap(codes, factors, codes, factors)[0].value < 0.1
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("far", [1.0, 1e149])
+def test_test_rows_far_outside_explain_nothing(far):
+    codes, factors = np.array([[0.0], [5e-324], [0.0]]), np.array([[2**31], [0], [1]])
+    tables = (codes, factors, np.array([[far], [0.0], [far]]), factors)
+    assert by_part(sap(*tables))["gap_r2", None] == 0.0
+    usual = np.array([[0.0], [0.0], [1.0]])
+    assert by_part(sap(usual, *tables[1:]))["gap_r2", None] == 0.0
+
+
 def test_evaluate_reads_both_tables_and_says_what_is_missing():
     (codes, factors), (test_codes, test_factors) = table(0, 100), table(1, 50)
     given = Inputs(codes, factors, test_codes=test_codes, test_factors=test_factors)
