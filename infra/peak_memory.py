@@ -7,6 +7,8 @@ before.
 from __future__ import annotations
 
 import re
+import resource
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -37,6 +39,12 @@ def private_peak_megabytes(process: Path = PROCESS) -> float | None:
     """The peak without the pages of files that are resident now."""
     peak, files = peak_megabytes(process), _megabytes("RssFile", process)
     return None if peak is None or files is None else peak - files
+
+
+def largest_bytes(used: resource.struct_rusage | None = None) -> int:
+    """The largest resident size of this process since it began, or of what `used` says."""
+    size = (used or resource.getrusage(resource.RUSAGE_SELF)).ru_maxrss
+    return size * (1 if sys.platform == "darwin" else 1024)
 
 
 def _megabytes(name: str, process: Path) -> float | None:

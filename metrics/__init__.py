@@ -46,7 +46,7 @@ class Metric:
     protocol: int = 1  # of its rows: raised when a change makes its numbers incomparable
     bounds: tuple[float, float] = (0, 1)
     data: tuple[str, ...] = ()  # the only data sets whose models have it; without any, all
-    cost: float = 0.1  # core-seconds for 10,000 codes of 10 latents and 5 factors, for bars
+    cost: float = 0.1  # core-seconds for 10,000 codes of 10 latents and 5 factors: bars, plans
 
 
 REVIEW = ("carbonneau-2022",)

@@ -37,13 +37,13 @@ Conventions (and those of base/dci_scores.py):
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.base.arrays import Codes, Factors
 from metrics.base.dci_scores import (
     IMPORTANCE_PARTS,
     completeness,
     disentanglement,
     importance_scores,
 )
+from metrics.base.downstream import accuracies
 from metrics.base.inputs import Inputs, Score
 from metrics.base.predictors import Tables, check_tables
 from metrics.base.trees import Classifier
@@ -86,14 +86,6 @@ def _stable(classifiers: list[Classifier], tables: Tables) -> list[Score]:
 def importances(classifiers: list[Classifier]) -> NDArray[np.float64]:
     """(latents, factors)"""
     return np.stack([classifier.feature_importances_ for classifier in classifiers], axis=1)
-
-
-def accuracies(classifiers: list[Classifier], codes: Codes, factors: Factors) -> list[float]:
-    """Each classifier's accuracy in predicting its factor."""
-    return [
-        float((classifier.predict(codes) == factor).mean())
-        for classifier, factor in zip(classifiers, factors.T, strict=True)
-    ]
 
 
 def evaluate(inputs: Inputs, rng: np.random.Generator) -> list[Score]:

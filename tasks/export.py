@@ -22,7 +22,8 @@ from tasks.words import plural
 Rows = NDArray[np.int64]  # factors (n, factors) of a grid; numbers (n,) of a table's pictures
 
 BLOCK = 4096  # images drawn and written at a time, so that memory stays bounded
-SHEET = (6, 10)  # rows and columns of a contact sheet
+SHEET = (6, 10)  # rows and columns of a contact sheet of random pictures
+MOST_ROWS = 10  # of one of chosen pictures
 
 
 def read_rows(path: Path, data_set: DataSet) -> Rows:
@@ -140,7 +141,7 @@ def contact_sheet(data_set: DataSet, rows: Rows | None, draws: np.random.Generat
         rows = np.sort(draws.choice(every, size=min(count, every), replace=False))
     elif rows is None:
         rows = data_set.sample(count, draws)
-    rows = rows[: 10 * across]
+    rows = rows[: MOST_ROWS * across]
     images = _images(data_set, rows, draws)
     blank = np.ones((-len(images) % across, *images.shape[1:]), np.float32)
     return grid_png(np.concatenate([images, blank]).reshape(-1, across, *images.shape[1:]))

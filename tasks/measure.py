@@ -33,10 +33,12 @@ from models.representation import encode
 from models.training import Feed, Training
 from tasks.checkpoints import DIGEST
 from tasks.compare import compare_tile
+from tasks.dynamics import named_stream
 from tasks.give_back import give_back
 from tasks.model_row import write_row
 from tasks.score import score_model
 from tasks.streams import stream
+from tasks.study.cost import BATCH_MEASURED
 from tasks.study.dynamics_settings import settings_from
 from tasks.study.measurements import DYNAMICS, MODEL, PAIRS, STEP
 from tasks.study.model import TRAINED, Model
@@ -46,7 +48,7 @@ from tasks.study.spec import Study
 from tasks.study.weight_files import WEIGHTS
 from tasks.train import train_model
 
-BATCH, STEPS, WARM_UP = 64, 8, 3
+BATCH, STEPS, WARM_UP = BATCH_MEASURED, 8, 3
 FEW_PICTURES, FEW_STEPS, FEW_PROBES = 8, 3, (16, 80)  # of networks that are many times slower
 ENCODED = 1024
 DIRECTIONS = 40  # of the variance of made-up pictures
@@ -240,16 +242,13 @@ def _dynamics(
     pass over them, per model and entry of its kernels, and per two points of two clouds."""
     draws, chosen = stream("calibrate"), settings_from(settings, "")
 
-    def named(purpose: str) -> np.random.Generator:
-        return stream("dynamics", purpose)
-
     activations = draws.normal(size=(TRACED, snapshots, samples, units)).astype(np.float32)
     seconds = []
     for _ in range(2):  # the first one warms up
         began = time.process_time()
-        walks = Walks(activations, chosen, named, lambda fraction: None)
+        walks = Walks(activations, chosen, named_stream, lambda fraction: None)
         made = time.process_time()
-        joint_embedding(walks, chosen, named)
+        joint_embedding(walks, chosen, named_stream)
         seconds = [made - began, (time.process_time() - made) / walks.visits]
     clouds = [*draws.normal(size=(2, CLOUD, chosen.dimensions))]
     began = time.process_time()

@@ -56,7 +56,7 @@ def load(name: str, files: OwnFiles, cache: Path, progress: Progress | None = No
 
 
 class _Prepared:
-    """The three files of one data set in the cache."""
+    """The files of one data set in the cache."""
 
     def __init__(self, start: Path) -> None:
         self.facts = start.with_name(f"{start.name}.facts")

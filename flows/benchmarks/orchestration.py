@@ -13,7 +13,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import socket
 import statistics
 import tempfile
@@ -31,6 +30,7 @@ import pyarrow as pa
 from flows.benchmarks import Row, browser
 from flows.driver import StudyRun
 from infra.drivers.lock import driver_lock
+from infra.peak_memory import largest_bytes
 from infra.prefect_server import prefect_api
 from infra.store import Store
 from infra.workers import Workers, running_workers
@@ -219,7 +219,7 @@ def measure(size: int | None = None) -> list[Row]:
             no_browser = browser.missing()
             opened = None if no_browser else seconds_to_open(dashboard)
         plain.append(_plain_ray(models))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+    peak = largest_bytes() / 2**20
     count, base = len(models), 1e3 * statistics.median(plain) / len(models)
     rows = [
         _per_model("per model, embedded", embedded, count, base),

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from flows.benchmarks import Row, browser
 from flows.benchmarks.made_up import fill
+from infra.peak_memory import largest_bytes
 from infra.store import Store
 from metrics import OF_ALL_DATA
 from tasks.study.reading import read_study
@@ -95,7 +96,7 @@ def _command(store: Store) -> list[tuple[str, float, float, str]]:
     return [
         ("report", seconds, SECONDS, "s"),
         ("its processor time", used.ru_utime + used.ru_stime, SECONDS, "s"),
-        ("its memory", used.ru_maxrss / 2**20, GIB, "GiB"),
+        ("its memory", largest_bytes(used) / 2**30, GIB, "GiB"),
     ]
 
 

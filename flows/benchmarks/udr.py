@@ -24,7 +24,6 @@ scikit-learn and plain numpy, pair by pair.
 from __future__ import annotations
 
 import os
-import resource
 import statistics
 import sys
 import time
@@ -41,6 +40,7 @@ from numpy.typing import NDArray
 
 from flows.benchmarks import Row
 from flows.benchmarks.turns import in_a_worker, print_rows
+from infra.peak_memory import largest_bytes
 from infra.runtime import BLAS_KERNELS, cores
 from metrics import INFORMATIVE_KL
 from metrics.udr import pairwise
@@ -161,9 +161,7 @@ def compare_all(folder: Path, similarity: str) -> Compared:
     codes, kl = (np.load(folder / name, mmap_mode="r") for name in (CODES, KL))
     pairs = pairwise(codes, kl, similarity, threads=cores())
     seconds, core_seconds = time.perf_counter() - began, time.process_time() - core_began
-    largest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    memory = largest * (1 if sys.platform == "darwin" else 1024)
-    return Compared(seconds, core_seconds, pairs.udr, memory)
+    return Compared(seconds, core_seconds, pairs.udr, largest_bytes())
 
 
 @dataclass(frozen=True)

@@ -51,8 +51,8 @@ def downstream(tables: Tables, learn: Callable[[int], Sequence[Predictor]]) -> l
     mean, scores = {}, []
     for size in sizes(len(tables.codes)):
         predictors = learn(size)
-        train = _accuracies(predictors, tables.codes[:size], tables.factors[:size])
-        test = _accuracies(predictors, tables.test_codes, tables.test_factors)
+        train = accuracies(predictors, tables.codes[:size], tables.factors[:size])
+        test = accuracies(predictors, tables.test_codes, tables.test_factors)
         mean[size] = float(np.mean(test))
         scores += [
             Score(f"accuracy_{size}", mean[size]),
@@ -72,7 +72,7 @@ def sizes(rows: int) -> list[int]:
     return sorted({*(size for size in SIZES if size <= rows), min(rows, SIZES[-1])})
 
 
-def _accuracies(
+def accuracies(
     predictors: Sequence[Predictor], codes: NDArray[np.float64], factors: NDArray[np.int64]
 ) -> list[float]:
     return [

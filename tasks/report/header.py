@@ -9,11 +9,10 @@ import pandas as pd
 from infra.tables import AXES
 from tasks.report.frames import DATA_SET, Frames
 from tasks.report.provenance import made_with_of, packages_text
+from tasks.study.model import STATUSES
 from tasks.study.spec import Study
 from tasks.what_was_read import pictures_text
 from tasks.words import duration, plural
-
-STATUSES = ("trained", "diverged", "failed")
 
 
 @dataclass(frozen=True)

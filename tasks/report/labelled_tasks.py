@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from metrics.base.downstream import SIZES
 from tasks.report.results import Column, Results
 from tasks.words import plural
-
-SIZES = (10, 100, 1_000, 10_000)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from metrics import SIMILARITIES
-from tasks.report.labelled_tasks import LEARNERS, SIZES, accuracy, disentanglement_of, efficiency
+from metrics.base.downstream import SIZES
+from tasks.report.labelled_tasks import LEARNERS, accuracy, disentanglement_of, efficiency
 from tasks.report.results import DYNAMICS, Column, Results
 from tasks.words import POOLS, UDR, ranking_name, similarity_name
 

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
+from metrics.base.downstream import SIZES
 from tasks.report import intervals
 from tasks.report.frames import DATA_SET, groups
 from tasks.report.intervals import Interval
 from tasks.report.labelled_tasks import (
     LEARNERS,
-    SIZES,
     Learner,
     accuracy,
     disentanglement_of,

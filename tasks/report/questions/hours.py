@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pandas as pd
 
+from infra.peak_memory import MEGABYTE
 from tasks.reasons import shortened
 from tasks.report.every_model import model_link
 from tasks.report.failed_tries import FailedTries, failed_tries
@@ -45,7 +46,6 @@ ABOUT_MEMORY = (
 LONGEST_LIST = 5
 MOST_REASONS = 12
 WORTH_NAMING = 60.0  # seconds
-MEGABYTE = 1_000_000
 
 
 def answer(results: Results) -> Answer:

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tasks.report.labelled_tasks import LEARNERS, SIZES, accuracy
+from metrics.base.downstream import SIZES
+from tasks.report.labelled_tasks import LEARNERS, accuracy
 from tasks.report.questions.downstream import thirds
 from tasks.report.results import Column
 
