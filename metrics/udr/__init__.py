@@ -98,7 +98,7 @@ def pairwise(
             raise BadArray("kl", f"shape {kl.shape}", f"{(models, latents)}")
         informative = kl > threshold
     udr, udr_eq2 = np.full((2, models, models), np.nan)
-    step = max(1, min(BLOCK_BYTES // (4 * points * latents), -(-models // (2 * threads))))
+    step = max(1, min(BLOCK_BYTES // (4 * points * latents), -(-models // threads)))
     blocks = [slice(start, min(start + step, models)) for start in range(0, models, step)]
 
     @lru_cache(maxsize=max(HELD, threads + 1))

@@ -32,7 +32,7 @@ from tests.soak.memory import Sample, Slope, sampled, settled, slopes
 
 MODELS = int(os.environ.get("TOLSTOY_SOAK_MODELS") or 2000)
 MINUTES = float(os.environ.get("TOLSTOY_SOAK_MINUTES") or 30)
-STRENGTHS = (1, 2, 4, 6, 8)  # a cell each
+SEEDS = 50  # of a cell, as in the study of 2019
 EVERY_SECONDS = 10.0
 WARM_SECONDS = 60.0  # in which a process imports and trains its first models
 WORKER_KILLS = 25  # models between two, on average
@@ -64,17 +64,18 @@ class Soak:
             "RAY_USAGE_STATS_ENABLED": "0",
             "PREFECT_HOME": str(folder / "prefect"),
         }
+        cells = max(1, MODELS // SEEDS)
         self.spec = write_spec(
             folder / "soak.yaml",
             name="soak",
-            methods={"beta_vae": list(STRENGTHS)},
-            seeds=max(2, MODELS // len(STRENGTHS)),
+            methods={"beta_vae": [float(strength) for strength in range(1, cells + 1)]},
+            seeds=SEEDS,
             training={"steps": 3, "batch_size": 8, "log_every": 1},
             metrics={"names": ["mig"], "points": 64, "test_points": 16, "group_size": 4},
             udr={"pools": ["cell"]},
             running={"tries": 10},
         )
-        self.models = len(STRENGTHS) * max(2, MODELS // len(STRENGTHS))
+        self.models = cells * SEEDS
         kills = max(1, self.models // DRIVER_KILLS)
         self.driver_kills = sorted(chance.uniform(0.05, HALF) for _ in range(kills))
         self.said_at = 0.0
