@@ -25,6 +25,7 @@ FOLDERS = ((), ("drivers",), ("claims",))  # beside the tables, where killed wri
 MERGED = "cell-"  # names of parts with the rows of many models begin with this
 # Bytes. In less, compression, dictionaries and statistics save nothing and take most of the time.
 COMPACT_FROM = 2**15
+BLOCK = 256  # small parts that are in memory at once
 
 
 def merged_key(cell: str) -> str:
@@ -135,7 +136,12 @@ class Store(Files):
         merged = [key for key in keys if key.startswith(MERGED)]
         single = [key for key in keys if not key.startswith(MERGED)]
         wanted = columns if columns is None or "model_id" in columns else [*columns, "model_id"]
-        newer = list(self._read_parts(table, single, wanted, encoded=encoded).values())
+        blocks = [single[i : i + BLOCK] for i in range(0, len(single), BLOCK)]
+        newer = [
+            _in_one_piece(list(parts.values()))
+            for block in blocks
+            if (parts := self._read_parts(table, block, wanted, encoded=encoded))
+        ]
         older = list(self._read_parts(table, merged, wanted, where, encoded).values())
         older = _without(older, newer)
         if where is not None:  # only now: a model's own part replaces all of its merged rows
@@ -243,6 +249,13 @@ class Store(Files):
 def made_from(part: pa.Table) -> str:
     """What a part that was read says that it was made from."""
     return cast(bytes, (part.schema.metadata or {}).get(b"made_from", b"")).decode()
+
+
+def _in_one_piece(parts: list[pa.Table]) -> pa.Table:
+    """The rows of these parts. A part of few rows takes a hundred times their memory."""
+    rows = pa.concat_tables(parts)
+    small = rows.nbytes < COMPACT_FROM * len(parts)
+    return rows.unify_dictionaries().combine_chunks() if small else rows
 
 
 def _without(merged: list[pa.Table], own: Sequence[pa.Table]) -> list[pa.Table]:
