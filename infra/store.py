@@ -138,9 +138,9 @@ class Store(Files):
         wanted = columns if columns is None or "model_id" in columns else [*columns, "model_id"]
         blocks = [single[i : i + BLOCK] for i in range(0, len(single), BLOCK)]
         newer = [
-            _in_one_piece(list(parts.values()))
+            _in_one_piece(list(read.values()))
             for block in blocks
-            if (parts := self._read_parts(table, block, wanted, encoded=encoded))
+            if (read := self._read_parts(table, block, wanted, encoded=encoded))
         ]
         older = list(self._read_parts(table, merged, wanted, where, encoded).values())
         older = _without(older, newer)
