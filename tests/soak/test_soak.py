@@ -159,9 +159,11 @@ class Soak:
         self.killed[whom] += 1
 
     def half(self) -> list[Sample]:
-        """The settled samples of the second half."""
+        """The settled samples of the second half, as long as models are trained: when the last one
+        is, all cells are merged and compared, which takes memory of its own."""
         warm = min(WARM_SECONDS, (self.samples[-1].seconds - self.halfway) / 4)
-        return settled(self.samples, self.halfway, warm)
+        training = [sample for sample in self.samples if sample.models < self.models]
+        return settled(training, self.halfway, warm)
 
 
 def _started_at(pid: int) -> float:
