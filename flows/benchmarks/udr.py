@@ -158,7 +158,7 @@ class Compared:
 
 def compare_all(folder: Path, similarity: str) -> Compared:
     began, core_began = time.perf_counter(), time.process_time()
-    codes, kl = (np.load(folder / name, mmap_mode="r") for name in (CODES, KL))
+    codes, kl = (np.load(folder / name, mmap_mode="c") for name in (CODES, KL))
     pairs = pairwise(codes, kl, similarity, threads=cores())
     seconds, core_seconds = time.perf_counter() - began, time.process_time() - core_began
     return Compared(seconds, core_seconds, pairs.udr, largest_bytes())
@@ -177,7 +177,7 @@ def fit_pairs(folder: Path, similarity: str, pairs: list[tuple[int, int]]) -> Sa
     from metrics.udr.pair_score import pair_score
 
     fit = BASELINES[similarity][0]
-    codes, kl = (np.load(folder / name, mmap_mode="c") for name in (CODES, KL))
+    codes, kl = (np.load(folder / name, mmap_mode="r") for name in (CODES, KL))
     scores, seconds, core_seconds = [], 0.0, 0.0
     for i, j in pairs:
         sides, flags = [], []

@@ -1,7 +1,7 @@
-"""Standardised latents of many models and their second moments, in few passes over the points.
+"""A model's standardised latents and their second moments, in few passes over the points.
 
-One model at a time, whose latents stay in the processor's cache from one pass to the next. All
-models are in one call: between calls, threads would wait for the interpreter's lock.
+The latents stay in the processor's cache from one pass to the next. There are few calls, as threads
+wait for the interpreter's lock before each.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from metrics.compiled import compiled
 
 CHUNK = 128  # points of all latents, which stay in the cache for all products
-LANES = 64
+LANES = 64  # numbers side by side: a multiple of the widest vectors
 SMALL = 1e-300  # reciprocals of smaller numbers may overflow
 
 Matrix = NDArray[np.float64]
@@ -37,77 +37,74 @@ def _extremes(values: Codes) -> tuple[float, float]:
 def standardise(codes: Codes, standard: Codes) -> None:
     """Give each latent mean 0 and variance 1, of whatever scale it is; 0 if all points are equal.
 
-    From finite codes (models, points, latents) to `standard` (models, latents, points). The
-    arithmetic is of float64.
+    From a model's finite codes (points, latents) to `standard` (latents, points). The arithmetic is
+    of float64.
     """
-    models, points, latents = codes.shape
+    points, latents = codes.shape
     rows = np.empty((latents, points), codes.dtype)
-    for model in range(models):
-        for point in range(points):
-            for latent in range(latents):
-                rows[latent, point] = codes[model, point, latent]
+    for point in range(points):
         for latent in range(latents):
-            values, result = rows[latent], standard[model, latent]
-            lowest, highest = _extremes(values)
-            middle, half = (lowest + highest) / 2, (highest - lowest) / 2
-            if half == 0.0:
-                result[:] = 0.0
-                continue
-            if half < SMALL:
-                for point in range(points):
-                    values[point] = (values[point] - middle) / half
-                middle, half = 0.0, 1.0
-            total, square, scale = 0.0, 0.0, 1.0 / half
-            for point in range(points):  # from -1 to 1, both of which occur: so nothing is lost
-                value = (values[point] - middle) * scale  # by taking mean² from the mean square
-                total += value
-                square += value * value
-            mean = total / points
-            size = 1.0 / np.sqrt(square / points - mean * mean)
+            rows[latent, point] = codes[point, latent]
+    for latent in range(latents):
+        values, result = rows[latent], standard[latent]
+        lowest, highest = _extremes(values)
+        middle, half = (lowest + highest) / 2, (highest - lowest) / 2
+        if half == 0.0:
+            result[:] = 0.0
+            continue
+        if half < SMALL:
             for point in range(points):
-                result[point] = ((values[point] - middle) * scale - mean) * size
+                values[point] = (values[point] - middle) / half
+            middle, half = 0.0, 1.0
+        # From -1 to 1, and both occur: the variance is not so small that the difference of the mean
+        # square and mean² would lose its digits.
+        total, square, scale = 0.0, 0.0, 1.0 / half
+        for point in range(points):
+            value = (values[point] - middle) * scale
+            total += value
+            square += value * value
+        mean = total / points
+        size = 1.0 / np.sqrt(square / points - mean * mean)
+        for point in range(points):
+            result[point] = ((values[point] - middle) * scale - mean) * size
 
 
 @compiled("contract", "reassoc")
 def second_moments(
     latents: NDArray[np.float32], ends: NDArray[np.int64], grams: Matrix, sums: Matrix
 ) -> None:
-    """Fill XX' (models, folds, latents, latents) and sums (models, folds, latents) over the points
-    of each fold, in float64.
-
-    `latents` is (models, latents, points); a fold is from one of the `ends` to the next.
+    """Fill XX' (folds, latents, latents) and sums (folds, latents) of a model's latents (latents,
+    points) over the points of each fold, in float64. A fold is from one of the `ends` to the next.
     """
-    models, count, _ = latents.shape
+    count = len(latents)
     padded = (count + 1) // 2 * 2
     chunk, products = np.empty((padded, CHUNK)), np.empty((padded, padded))
-    for model in range(models):
-        for fold in range(len(ends) - 1):
-            rows, total = latents[model], sums[model, fold]
-            total[:], products[:], chunk[:] = 0.0, 0.0, 0.0
-            for start in range(ends[fold], ends[fold + 1], CHUNK):
-                size = min(CHUNK, ends[fold + 1] - start)
-                if size < CHUNK:
-                    chunk[:] = 0.0
-                for a in range(count):
-                    of_chunk = 0.0
-                    for point in range(size):
-                        chunk[a, point] = rows[a, start + point]
-                        of_chunk += chunk[a, point]
-                    total[a] += of_chunk
-                for a in range(0, padded, 2):  # two by two: each number is read half as often
-                    x0, x1 = chunk[a], chunk[a + 1]
-                    for b in range(0, a + 2, 2):
-                        y0, y1 = chunk[b], chunk[b + 1]
-                        p00 = p01 = p10 = p11 = 0.0
-                        for point in range(CHUNK):
-                            p00 += x0[point] * y0[point]
-                            p01 += x0[point] * y1[point]
-                            p10 += x1[point] * y0[point]
-                            p11 += x1[point] * y1[point]
-                        products[a, b] += p00
-                        products[a, b + 1] += p01
-                        products[a + 1, b] += p10
-                        products[a + 1, b + 1] += p11
+    for fold in range(len(ends) - 1):
+        sums[fold], products[:], chunk[:] = 0.0, 0.0, 0.0
+        for start in range(ends[fold], ends[fold + 1], CHUNK):
+            size = min(CHUNK, ends[fold + 1] - start)
+            if size < CHUNK:
+                chunk[:] = 0.0
             for a in range(count):
-                for b in range(a + 1):
-                    grams[model, fold, a, b] = grams[model, fold, b, a] = products[a, b]
+                total = 0.0
+                for point in range(size):
+                    chunk[a, point] = latents[a, start + point]
+                    total += chunk[a, point]
+                sums[fold, a] += total
+            for a in range(0, padded, 2):  # two by two: each number is read half as often
+                x0, x1 = chunk[a], chunk[a + 1]
+                for b in range(0, a + 2, 2):
+                    y0, y1 = chunk[b], chunk[b + 1]
+                    p00 = p01 = p10 = p11 = 0.0
+                    for point in range(CHUNK):
+                        p00 += x0[point] * y0[point]
+                        p01 += x0[point] * y1[point]
+                        p10 += x1[point] * y0[point]
+                        p11 += x1[point] * y1[point]
+                    products[a, b] += p00
+                    products[a, b + 1] += p01
+                    products[a + 1, b] += p10
+                    products[a + 1, b + 1] += p11
+        for a in range(count):
+            for b in range(a + 1):
+                grams[fold, a, b] = grams[fold, b, a] = products[a, b]

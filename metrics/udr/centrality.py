@@ -60,7 +60,7 @@ def prepare(codes: ArrayLike) -> Grouped:
     ends = np.empty((models, latents, groups), dtype=np.int64)
     rows = np.empty((latents, points))
     for model in range(models):
-        standardise(codes[model : model + 1], rows[None])
+        standardise(codes[model], rows)
         standard[model] = rows.T
         order[model] = rows.argsort(axis=1, kind="stable")
         doubled = np.rint(2 * ranks(rows)).astype(np.int64)  # ties have half a rank

@@ -27,19 +27,15 @@ MIRRORED = True  # the score of (i, j) is that of (j, i)
 
 
 def standard(codes: Codes, standard: Codes) -> None:
-    """Fill `standard` with mean 0, all latents of a model in the scale of the widest."""
-    for model, latents in zip(codes, standard, strict=True):
-        latents[:] = _centred(model.T.astype(np.float64))
-
-
-def _centred(latents: Matrix) -> Matrix:
+    """Fill `standard` (latents, points) with mean 0, all in the scale of the widest."""
+    latents = codes.T.astype(np.float64)
     low, high = latents.min(axis=1, keepdims=True), latents.max(axis=1, keepdims=True)
     half = float(((high - low) / 2).max())
     centred: Matrix = latents - (low + high) / 2
     centred /= half if half > 0 else np.inf  # no square overflows or vanishes
     centred -= centred.mean(axis=1, keepdims=True)
     centred[low[:, 0] == high[:, 0]] = 0.0
-    return centred
+    standard[:] = centred
 
 
 def basis(gram: Matrix) -> Matrix:

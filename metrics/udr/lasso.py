@@ -51,7 +51,6 @@ def similarities(moments: Moments) -> NDArray[np.float64]:
 def _singular(moments: Moments) -> NDArray[np.bool_]:
     """Of each model, whether some of its informative latents determine another."""
     both = moments.informative[:, :, None] & moments.informative[:, None, :]
-    # others count as independent of all
-    alone = np.where(both, moments.grams[:, 0], np.eye(both.shape[1]))
-    smallest: NDArray[np.float64] = np.linalg.eigvalsh(alone)[:, 0]
+    grams = np.where(both, moments.grams[:, 0], np.eye(both.shape[1]))  # of others: no correlation
+    smallest: NDArray[np.float64] = np.linalg.eigvalsh(grams)[:, 0]
     return smallest < SINGULAR

@@ -63,8 +63,8 @@ class Similarity(Protocol):
 
     @staticmethod
     def standard(codes: Codes, standard: Codes) -> None:
-        """From codes (models, points, latents) fill `standard` (models, latents, points), with mean
-        0 and variance 1; 0 where constant."""
+        """From a model's codes (points, latents) fill `standard` (latents, points), with mean 0 and
+        variance 1; 0 where constant."""
 
     @staticmethod
     def similarities(moments: Moments) -> Matrix:
@@ -164,15 +164,14 @@ def prepare(codes: ArrayLike, similarity: str) -> WithMoments:
     grams = np.empty((models, how.FOLDS, latents, latents))
     sums = np.empty((models, how.FOLDS, latents))
     for model in range(models):  # one at a time, in the processor's cache
-        this = slice(model, model + 1)
-        how.standard(codes[this], standard[this])
-        second_moments(standard[this], ends, grams[this], sums[this])
+        how.standard(codes[model], standard[model])
+        second_moments(standard[model], ends, grams[model], sums[model])
     return WithMoments(similarity, standard, grams / points, sums / points)
 
 
 def standardise(codes: Codes, standard: Codes) -> None:
-    """From codes (models, points, latents) of whatever scale fill `standard` (models, latents,
-    points), with mean 0 and variance 1 over the points; 0 where all points are equal."""
+    """From a model's codes (points, latents) of whatever scale fill `standard` (latents, points),
+    with mean 0 and variance 1 over the points; 0 where all points are equal."""
     from metrics.compiled.standardise import standardise
 
     # of one layout in memory, as each would be compiled by itself

@@ -19,8 +19,7 @@ PRODUCT = np.float32
 
 
 def standard(codes: Codes, standard: Codes) -> None:
-    ranked = [ranks(np.ascontiguousarray(model.T)).T for model in codes]
-    standardise(np.stack(ranked), standard)
+    standardise(ranks(np.ascontiguousarray(codes.T)).T, standard)
 
 
 def ranks(latents: Codes) -> NDArray[np.float64]:

@@ -494,6 +494,14 @@ def test_bad_arguments_are_refused(arguments, message):
         pairwise(**{**good, **arguments})
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_bad_number_is_named_by_its_place_among_all(threads):
+    codes = RNG(0).normal(size=(6, 30, 2))
+    codes[4, 7, 1] = np.nan
+    with pytest.raises(BadArray, match="codes: found nan in model 4, row 7, latent 1"):
+        pairwise(codes, threads=threads)
+
+
 def test_comparisons_that_do_not_fit_are_refused():
     codes = RNG(0).normal(size=(2, 10, 4))
     a, b, flags = prepare(codes, "lasso"), prepare(codes, "spearman"), np.ones((2, 4), dtype=bool)
