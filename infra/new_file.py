@@ -25,7 +25,7 @@ def can_exist(path: Path) -> bool:
     """Whether a file can have this name: not if it is too long, or contains a zero byte."""
     try:
         path.lstat()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         return True
     except (OSError, ValueError):
         return False
@@ -53,7 +53,7 @@ def new_file(path: Path, option: str, endings: Sequence[str]) -> Path:
     if path.suffix.lower() not in endings:
         raise WrongInput(option, str(path), f"a name that ends in {' or '.join(endings)}")
     if not can_exist(path):
-        raise WrongInput(option, str(path), "a name that a file can have: it is too long")
+        raise WrongInput(option, str(path), "a shorter name, without zero bytes")
     if path.exists() or path.is_symlink():
         raise WrongInput(option, str(path), "a file that does not exist yet")
     if not path.parent.is_dir():

@@ -18,8 +18,8 @@ DEFAULTS = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    # A call whose machine vanished without a word is given up after these two. Ray's are 300 and
-    # 120 s; but its servers end a connection that asks more often than once a minute.
+    # A driver gives up a machine that does not answer any more after 70 + 30 s. By Ray's defaults
+    # it takes 300 + 120 s. Ray's servers close connections that ask more than once a minute.
     "RAY_grpc_client_keepalive_time_ms": "70000",
     "RAY_grpc_client_keepalive_timeout_ms": "30000",
     "PREFECT_CLIENT_RETRY_EXTRA_CODES": "500",  # its answer while its database does not answer

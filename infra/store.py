@@ -252,7 +252,8 @@ def made_from(part: pa.Table) -> str:
 
 
 def _in_one_piece(parts: list[pa.Table]) -> pa.Table:
-    """The rows of these parts. A part of few rows takes a hundred times their memory."""
+    """The rows of these parts. As a table of its own, a part takes far more memory than its few
+    rows."""
     rows = pa.concat_tables(parts)
     small = rows.nbytes < COMPACT_FROM * len(parts)
     return rows.unify_dictionaries().combine_chunks() if small else rows

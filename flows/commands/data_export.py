@@ -10,7 +10,7 @@ from data.base.protocol import DataSet, Source
 from flows.commands.own_data import say_what_was_read_of
 from flows.commands.text import bar, preparing
 from infra.errors import WrongInput, one_of
-from infra.new_file import new_file, writing_new
+from infra.new_file import can_exist, new_file, writing_new
 from tasks.study.data_choice import DataChoice, check_choices, with_name
 
 SPECS = (".yaml", ".yml")
@@ -70,6 +70,8 @@ def _choice(request: ExportRequest) -> DataChoice:
     """The data set of that name, of a spec, or of the user's own folder or file."""
     what, own = request.what, {"factors": request.factors, "skip_broken": request.skip_broken}
     given = {field: value for field, value in own.items() if value}
+    if not can_exist(Path(what)):
+        raise WrongInput("data set", what, one_of(data.DATA_SETS, what) + PLACES)
     spec, _, name = what.partition(":") if not Path(what).exists() else (what, "", "")
     if what in data.DATA_SETS or spec.lower().endswith(SPECS):
         if given:

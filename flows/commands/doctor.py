@@ -317,11 +317,12 @@ def _parts(store: Store, deep: bool) -> Finding:
     in_time = takewhile(lambda _: deep or time.monotonic() < deadline, parts)
     is_damaged = {part: store.is_damaged(*part, deep) for part in in_time}
     damaged = [f"{table}/{key}.parquet" for (table, key), bad in is_damaged.items() if bad]
-    if deep:
-        ids = [name for name in store.names("models") if are_damaged(name, store)]
-        damaged += [f"models/{name}/{WEIGHTS}" for name in ids]
     how = "read" if deep else "looked at; --deep reads every byte"
     text = f"{len(damaged):,} damaged; {len(is_damaged):,} of {len(parts):,} {how}"
+    weights = [name for name in store.names("models") if are_damaged(name, store)] if deep else []
+    if weights:
+        text += f"; the weights of {plural(len(weights), 'model')} damaged"
+        damaged += [f"models/{name}/{WEIGHTS}" for name in weights]
     if damaged:
         advice = f"To make it again: tolstoy run SPEC --store {store} --retry damaged"
         return warn(f"{text}: {first(damaged)}", advice)

@@ -12,8 +12,8 @@ from infra.store import Store
 from tasks.study.model import Model
 
 WEIGHTS, IDENTITY = "weights.safetensors", "model.json"
-CHECKSUM = "weights_crc32"  # in the latter
-BESIDE = ("channels", CHECKSUM)  # the identity
+CHECKSUM = "weights_crc32"  # a key of the latter
+MORE_KEYS = ("channels", CHECKSUM)  # than those of a model's identity
 
 
 def write_weights(content: bytes, model: Model, channels: int, store: Store) -> None:
@@ -36,7 +36,7 @@ def read_weights(model_id: str, store: Store) -> tuple[bytes, dict[str, Any]]:
 def stored_model(model_id: str, store: Store) -> Model:
     """The model whose weights these are."""
     known = store.read_json("models", model_id, IDENTITY)
-    return Model.from_identity({n: v for n, v in known.items() if n not in BESIDE})
+    return Model.from_identity({n: v for n, v in known.items() if n not in MORE_KEYS})
 
 
 def are_damaged(model_id: str, store: Store) -> bool:

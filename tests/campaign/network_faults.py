@@ -13,8 +13,8 @@ NOTICING_SECONDS = 15.0  # in which a node learns that it was given up, and ends
 # Ray's own switches for tests (ray_config_def.h), read by each process of the cluster at its start:
 # percentages of calls that are not sent, whose answer is lost, and of which an error comes at once
 # although they are sent; and microseconds by which calls are handled late. Processes of one machine
-# always reach each other, as Ray expects. Were all events late ("*"), a raylet would end as it
-# starts, by a check of its own (object_manager.cc of Ray 2.60).
+# always reach each other, as Ray expects. Not all events are late ("*"): then an assertion of Ray
+# 2.60 fails (object_manager.cc), and the raylet ends as it starts.
 FAILURES = {
     "RAY_testing_rpc_failure_avoid_intra_node_failures": "true",
     "RAY_testing_rpc_failure": json.dumps(

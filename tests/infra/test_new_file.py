@@ -58,13 +58,16 @@ def test_an_ending_that_does_not_fit_is_refused(tmp_path, name):
 
 
 def test_a_name_that_no_file_can_have_is_refused(tmp_path):
-    with pytest.raises(WrongInput, match=r"--out: found .*; accepted: a name that a file can have"):
+    with pytest.raises(WrongInput, match=r"--out: found .*; accepted: a shorter name"):
         new_file(tmp_path / f"{300 * 'a'}.png", "--out", PICTURES)
 
 
 def test_a_folder_that_cannot_take_it_is_named_before_the_work(tmp_path, monkeypatch):
     with pytest.raises(WrongInput, match=r"--out: found .*whose folder does not exist"):
         new_file(tmp_path / "no" / "x.png", "--out", PICTURES)
+    (tmp_path / "file").touch()
+    with pytest.raises(WrongInput, match=r"--out: found .*whose folder does not exist"):
+        new_file(tmp_path / "file" / "x.png", "--out", PICTURES)
     monkeypatch.setattr("os.access", lambda path, mode: False)  # root may write everywhere
     with pytest.raises(WrongInput, match=r"--out: found .*whose folder is read-only"):
         new_file(tmp_path / "x.png", "--out", PICTURES)

@@ -247,6 +247,26 @@ def test_merging_loses_nothing_whatever_came_before(tmp_path_factory, events):
             assert mine == ({name: expected[name]} if name in expected else {})
 
 
+@pytest.mark.parametrize("encoded", [(), ("model_id",)])
+def test_small_parts_are_read_in_blocks(store, monkeypatch, encoded):
+    monkeypatch.setattr("infra.store.BLOCK", 2)
+    for number, name in enumerate("abcde"):
+        store.write_part("curves", name, curve(name, [number, number + 1]))
+    rows = store.read("curves", encoded=encoded)
+    assert losses(rows) == {name: [n, n + 1] for n, name in enumerate("abcde")}
+    assert rows["step"].num_chunks == 3, "a block is in one piece"
+
+
+def test_what_is_left_of_a_cell_is_flushed(store, monkeypatch):
+    for name in "ab":
+        store.write_part("curves", name, curve(name, [1]))
+    store.merge("curves", "cell", "ab")
+    flushed = []
+    monkeypatch.setattr("infra.files._flush", flushed.append)
+    store.drop("curves", "cell", {"a"})
+    assert len(flushed) == 1 and losses(store.read("curves")) == {"b": [1]}
+
+
 def test_reading_while_another_driver_merges_finds_every_row(store, monkeypatch):
     for name in "ab":
         store.write_part("curves", name, curve(name, [1]))

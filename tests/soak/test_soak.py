@@ -159,8 +159,8 @@ class Soak:
         self.killed[whom] += 1
 
     def half(self) -> list[Sample]:
-        """The settled samples of the second half, as long as models are trained: when the last one
-        is, all cells are merged and compared, which takes memory of its own."""
+        """The settled samples of the second half while models are trained. After the last one, all
+        cells are merged and compared at once, and memory grows for that."""
         warm = min(WARM_SECONDS, (self.samples[-1].seconds - self.halfway) / 4)
         training = [sample for sample in self.samples if sample.models < self.models]
         return settled(training, self.halfway, warm)

@@ -25,6 +25,8 @@ from infra.drivers.liveness import as_bytes, lock_file, record
 from infra.drivers.lock import driver_lock
 from infra.store import Store
 from models.instructions import instruction_set
+from tasks.study.reading import parse_study
+from tasks.study.weight_files import WEIGHTS, write_weights
 from tests.flows.trained import made_up, models_of, train
 
 ROOT = Path(__file__).parents[3]
@@ -374,6 +376,17 @@ def test_damaged_parts_are_counted_and_named(store: Store) -> None:
     assert quickly.text.endswith(f": scores/{short.name}")
     assert deeply.text.startswith("2 damaged; 18 of 18 read")
     assert changed.name in deeply.text
+
+
+def test_damaged_weights_are_found_by_a_deep_check(store: Store) -> None:
+    (model, *_) = parse_study(store.read_json("study.json")).cells()[0].models
+    write_weights(b"weights", model, 1, store)
+    assert checked(store, deep=True)["parts"].verdict == "ok"
+    store.write_bytes(b"weighty", "models", model.id, WEIGHTS)
+    finding = checked(store, deep=True)["parts"]
+    assert finding.verdict == "warn" and checked(store)["parts"].verdict == "ok"
+    assert "18 of 18 read; the weights of 1 model damaged" in finding.text
+    assert f"models/{model.id}/{WEIGHTS}" in finding.text
 
 
 def test_a_large_store_is_checked_for_a_moment(

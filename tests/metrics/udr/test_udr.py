@@ -9,6 +9,7 @@ from scipy.stats import spearmanr
 from sklearn.linear_model import Lasso, MultiTaskLassoCV
 
 from metrics import udr
+from metrics.base.arrays import BadArray
 from metrics.udr import (
     SIMILARITIES,
     aggregate,
