@@ -35,6 +35,11 @@ def test_an_address_of_another_form_is_refused_at_once(address: str) -> None:
     check_address("auto")
 
 
+def test_a_host_whose_name_cannot_be_looked_up_is_named() -> None:
+    with pytest.raises(WrongInput, match=r"--ray: found a\.\.b:6379 \(.*label"):
+        check_address("a..b:6379")
+
+
 def test_the_machines_of_a_cluster_are_those_that_are_there() -> None:
     machines = [{"CPU": 4.0, "memory": 2.0**30}, {"CPU": 2.0, "GPU": 1.0}]
     with ray_head(machines) as address:

@@ -144,6 +144,7 @@ def test_the_command_prints_and_draws_each_one(
         (["metrics", "--experiment", "noise", "--as", "mine"], "--as: found 'mine'"),
         (["metrics", "--experiment", "noise", "--repeats", "0"], "--repeats: found 0"),
         (["data", "--as", "study"], "--as: found 'study'"),
+        (["data", "--size", "0"], "--size: found 0"),
         (["data", "--repeats", "2"], "--repeats: found 2"),
         (["data", "--experiment", "noise"], "--experiment: found 'noise'"),
         (["data", "--plot", "x.png"], "--plot: found 'x.png'"),

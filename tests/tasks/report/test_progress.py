@@ -12,7 +12,10 @@ from infra.store import Store
 from tasks.report.page import write_report
 from tasks.report.progress import progress
 from tasks.report.results import read_results
-from tests.tasks.report.conftest import Grid, MakeStore, without
+from tasks.study.dynamics import TRACES, compared_from
+from tasks.words import plural
+from tests.flows.trained import made_up, models_of, train
+from tests.tasks.report.conftest import Grid, MakeStore, fill_dynamics, without
 from tests.tasks.report.parsed import Page, checked
 
 GRID = Grid(data=("dsprites",), methods={"beta_vae": (1.0, 4.0)}, seeds=2, curves=False)
@@ -52,6 +55,22 @@ def test_seeds_that_are_never_ranked_are_not_left(make_store: MakeStore) -> None
     udr = study.udr.model_copy(update={"seeds_per_cell": 2})
     results = read_results(store, study.model_copy(update={"udr": udr}))
     assert progress(results).text == "Not finished: 6 of 6 models, 4 to rank"
+
+
+def test_cells_without_dynamics_are_left(tmp_path: Path) -> None:
+    study, store = made_up(tmp_path, traces={}, udr={"pools": []})
+    train(store, models_of(study))
+    for model in models_of(study):
+        store.write_bytes(b"", "models", model.id, TRACES)
+    cells = study.cells()
+    said = progress(read_results(store, study)).text
+    assert said == f"Not finished: 6 of 6 models; {len(cells)} cells to compare by dynamics"
+    fill_dynamics(store)
+    for left, cell in enumerate(cells[1:], start=1):
+        source = compared_from([model.id for model in cell.models], study.dynamics)
+        store.write_part("dynamics", cell.name, store.read("dynamics", keys=[cell.name]), source)
+        said = progress(read_results(store, study)).text
+        assert f"; {plural(len(cells) - left, 'cell')} to compare" in said
 
 
 def test_every_page_says_it(make_store: MakeStore) -> None:

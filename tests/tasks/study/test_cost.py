@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -83,6 +84,18 @@ def test_what_is_done_costs_nothing_and_what_has_no_scores_only_these() -> None:
     jobs = cost_of(study, first, second).jobs
     assert [bool(job.training) for job in jobs] == [False, True, True, True]
     assert all(job.scoring for job in jobs)
+
+
+def test_a_method_fitted_at_once_takes_its_pictures_and_no_steps() -> None:
+    study = a_study(methods={"pca": []})
+    made = {**measured(study)}
+    key = next(key for key in made if key.startswith(STEP))
+    made[key] = {**MEASURED[STEP], "step": 0.0, "fit": 0.5}
+    states = [CellState(cell) for cell in study.cells()]
+    for pictures, fitted in ((1000, 1000), (200_000, 200_000), (200_001, 20_480), (0, 20_480)):
+        described = replace(data.describe("dsprites"), pictures=pictures or None)
+        (job,) = set(data_set_cost(study, states, described, made, 0, 0).jobs)
+        assert job.training == pytest.approx(0.5 * fitted + 16 * 0.125 + 3.0)
 
 
 def test_without_metrics_nothing_is_scored() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tasks.report.questions import Figures
+from tasks.report.questions import Figures, Sentence
 from tasks.report.questions.independence import COLUMNS, MEAN, SAMPLED, answer, trends
 from tasks.report.results import read_results
 from tests.tasks.report.conftest import Grid, MakeStore
@@ -40,6 +40,19 @@ def test_planted_trends_are_found() -> None:
     assert second.trends[1].rho is None and second.above == 0
     few = models[models["strength"] < 5]
     assert all(row.trends[0].rho is None for row in trends(few)), "three strengths are too few"
+
+
+def test_codes_of_one_kind_only_are_said_to_be_missing(
+    make_store: MakeStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grid = Grid(data=("dsprites",), metrics=("unsupervised",), pictures=False, curves=False)
+    results = read_results(make_store(grid), grid.study())
+    models = results.with_parts(COLUMNS).assign(**{MEAN.id: np.nan})
+    monkeypatch.setattr(type(results), "with_parts", lambda results, columns: models)
+    sentences = [part for part in answer(results).content if isinstance(part, Sentence)]
+    (said,) = (sentence.text for sentence in sentences if sentence.kind == "missing")
+    assert "no total correlation of mean and sampled codes." in said
+    assert not any(sentence.kind == "finding" for sentence in sentences)
 
 
 def test_logarithmic_axes_are_called_so(make_store: MakeStore) -> None:
