@@ -7,7 +7,7 @@ from tasks.checkpoints import Checkpoints
 from tasks.log import tries
 from tasks.train import train_model
 from tests.tasks.made_models import changed
-from tests.tasks.test_train import MODEL, cache, in_store, log  # noqa: F401
+from tests.tasks.train.training import MODEL, in_store, log
 
 
 class Killed(BaseException):
