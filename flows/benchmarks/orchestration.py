@@ -3,6 +3,8 @@
 - Ours: a grid of 12,600 models (252 cells of 50) goes through the real flow and the real store with
   work that only writes its rows; once with Prefect's temporary API, once with a dashboard's server.
 - Baseline: as many plain Ray tasks on one reused remote function, which write nothing.
+- Bare loop: the same two calls and four files a model, and the same merged cells, in a loop without
+  claims, tries, priorities, progress and Prefect. No orchestration of these calls takes less.
 - A model takes four files of the store. How long it takes to create a file depends on the disk, on
   some disks also on how many files were deleted before. So it is measured, and the note says it.
   TMPDIR chooses the disk; /dev/shm is memory.
@@ -18,6 +20,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,15 +31,15 @@ import numpy as np
 import pyarrow as pa
 
 from flows.benchmarks import Row, browser
-from flows.driver import StudyRun
+from flows.driver import MERGED_TABLES, MERGING, StudyRun
 from infra.drivers.lock import driver_lock
 from infra.peak_memory import largest_bytes
 from infra.prefect_server import prefect_api
 from infra.store import Store
-from infra.workers import Workers, running_workers
+from infra.workers import MOST_AHEAD, Workers, running_workers
 from metrics import METRICS
 from tasks.model_row import write_row
-from tasks.study.model import Model
+from tasks.study.model import Cell, Model
 from tasks.study.reading import parse_study
 from tasks.study.spec import Study
 from tasks.study.survey import survey
@@ -101,6 +104,38 @@ def _plain_ray(models: list[Model]) -> float:
     began = time.perf_counter()
     ray.get([remote.remote(model, None) for model in models])
     return time.perf_counter() - began
+
+
+def _bare_loop(study: Study, workers: Workers) -> float:
+    """Seconds for the calls and files of a run, and nothing else."""
+    import ray
+
+    train, score = (ray.remote(num_cpus=1)(each) for each in (train_nothing, score_nothing))
+    most = workers.count * (1 + MOST_AHEAD)
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(Path(folder) / "store")
+        store.prepare()
+        cells = study.cells()
+        began = time.perf_counter()
+        waiting = [(train, model) for cell in cells for model in cell.models]
+        submitted: dict[Any, tuple[Any, Model]] = {}
+        while waiting or submitted:
+            while waiting and len(submitted) < most:
+                call, model = waiting.pop()
+                submitted[call.remote(store.uri, study, model)] = call, model
+            (ended,), _ = ray.wait(list(submitted), num_returns=1)
+            ray.get(ended)
+            call, model = submitted.pop(ended)
+            if call is train:
+                waiting.append((score, model))
+
+        def merge(cell: Cell) -> None:
+            for table in MERGED_TABLES:
+                store.merge(table, cell.name, [model.id for model in cell.models])
+
+        with ThreadPoolExecutor(MERGING) as pool:
+            list(pool.map(merge, cells))
+        return time.perf_counter() - began
 
 
 def grid(models: int) -> Study:
@@ -210,10 +245,11 @@ def measure(size: int | None = None) -> list[Row]:
     models = [model for cell in study.cells() for model in cell.models]
     with running_workers() as workers:
         _plain_ray(models[:64])  # starts the workers
-        plain = [_plain_ray(models)]
+        plain, bare = [_plain_ray(models)], [_bare_loop(study, workers)]
         with prefect_api():
             embedded = seconds_of_a_run(study, workers)
         plain.append(_plain_ray(models))
+        bare.append(_bare_loop(study, workers))
         with dashboard_api() as dashboard:
             server = seconds_of_a_run(study, workers)
             no_browser = browser.missing()
@@ -221,9 +257,19 @@ def measure(size: int | None = None) -> list[Row]:
         plain.append(_plain_ray(models))
     peak = largest_bytes() / 2**20
     count, base = len(models), 1e3 * statistics.median(plain) / len(models)
+    calls_and_files = 1e3 * statistics.mean(bare) / count
+    took = 1e3 * embedded.run / count
     rows = [
         _per_model("per model, embedded", embedded, count, base),
         _per_model("per model, server", server, count, base, no_browser),
+        Row(
+            "against a bare loop",
+            took,
+            calls_and_files,
+            "ms",
+            calls_and_files / took,
+            "per model, embedded; the loop makes the same calls and files, and no more",
+        ),
         Row(
             "resume",
             embedded.resume,

@@ -28,6 +28,7 @@ def store(tmp_path, monkeypatch) -> Store:
         function.cache_clear()
 
 
+@pytest.mark.slow
 def test_a_study_of_few_teapots_is_trained_and_scored(store):
     study = parse_study(
         {

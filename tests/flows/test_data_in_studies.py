@@ -31,6 +31,7 @@ def by_data(store: Path, table: str, column: str) -> dict[str, set[Any]]:
     return values
 
 
+@pytest.mark.slow
 def test_all_seven_data_sets_train_without_any_file(tmp_path: Path) -> None:
     seven = [choice.name for choice in read_study("locatello-2019").data]
     assert len(seven) == 7

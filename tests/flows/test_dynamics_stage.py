@@ -249,6 +249,7 @@ def test_a_cell_that_another_driver_compares_is_waited_for(
     assert [call[2] for call in workers.called] == [CELLS[0], CELLS[2]]
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_replaced_and_a_finished_study_starts_none(tmp_path: Path) -> None:
     spec, shape = tmp_path / "spec.yaml", (20, 150, 16)
     changes = {"traces": SECTION, "seeds": 4, "methods": {"beta_vae": [1]}, "udr": {"pools": []}}

@@ -83,6 +83,7 @@ def offered(address: str, port: int) -> dict[str, tuple[str, float]]:
     return {row[1]: (row[2], float(row[3])) for row in found if row and "tolstoy" in row[1]}
 
 
+@pytest.mark.slow
 def test_a_node_offers_them_to_prometheus(monkeypatch: pytest.MonkeyPatch) -> None:
     import ray
 

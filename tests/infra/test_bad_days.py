@@ -37,7 +37,8 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
 
 
 @pytest.mark.parametrize(
-    "bad_day", [REFUSED, HALF, LATE, pytest.param(SILENT, marks=pytest.mark.slow)]
+    "bad_day",
+    [REFUSED, HALF, *(pytest.param(day, marks=pytest.mark.slow) for day in (LATE, SILENT))],
 )
 def test_nothing_wrong_is_read_and_everything_works_again(bucket: Bucket, bad_day: str) -> None:
     store, directly = Store(bucket.uri("x")), Store(bucket.uri("x", through_proxy=False))
@@ -64,7 +65,10 @@ def _write(store: Store) -> None:
         store.write_bytes(CONTENT, file)
 
 
-@pytest.mark.parametrize("call", ["CreateMultipartUpload", "CompleteMultipartUpload"])
+@pytest.mark.parametrize(
+    "call",
+    ["CreateMultipartUpload", pytest.param("CompleteMultipartUpload", marks=pytest.mark.slow)],
+)
 def test_a_write_of_which_one_answer_is_lost(
     call: str, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -410,7 +410,7 @@ def tables(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", OF_ALL_DATA)
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(table=tables())
 def test_any_valid_table_gives_finite_scores_within_bounds(name, table):
     given_inputs = inputs(*table, groups=7, size=2)
