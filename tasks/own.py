@@ -93,9 +93,6 @@ def _codes(path: Path, arrays: own_arrays.Arrays, bins: int) -> OwnCodes:
     which = are_continuous(f"{path.name}, factor_kinds", columns, kinds)
     others: dict[str, Any] = {name: arrays[name] for name in ("left_out", "gap") if name in arrays}
     others |= own_further.further_rows(path, arrays, codes, columns)
-    if not any(which) and all(column.dtype.kind in "iub" for column in columns):
-        whole = np.stack(columns, axis=1).astype(np.int64)
-        return OwnCodes(codes, whole, names, **others)
     factors = np.empty((rows, len(columns)), np.int64)
     targets = np.empty(factors.shape)
     for place, (column, is_continuous) in enumerate(zip(columns, which, strict=True)):

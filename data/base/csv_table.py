@@ -12,21 +12,23 @@ SEPARATORS = (",", ";", "\t")
 LONGEST_HEADER = 2**20  # characters
 MOST_COLUMNS = 10_000
 QUOTED = re.compile(r'"[^"]*"')
-DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*,\d+\s*")
+NUMBER = re.compile(r"\s*[-+]?(\d+|\d*,\d+)([eE][-+]?\d+)?\s*")  # perhaps with a decimal comma
 
 
 def read(path: Path) -> Any:
     """A pyarrow table, its columns named by the first line; an empty cell is a missing value.
 
-    The first line shows the separator. Programs that separate by semicolons may write numbers with
-    a decimal comma.
+    The first line shows the separator. There may be spaces around names, and a # before the first,
+    as numpy's savetxt writes it. Programs that separate by semicolons may write numbers with a
+    decimal comma.
     """
     separator = _separator(path)
     check_columns(path, _header(path).count(separator) + 1)
     table = _read(path, separator)
     if separator != "," and any(map(_has_decimal_commas, table.columns)):
-        return _read(path, separator, decimal_point=",")
-    return table
+        table = _read(path, separator, decimal_point=",")
+    first, *others = (name.strip() for name in table.column_names)
+    return table.rename_columns([first.removeprefix("#").strip(), *others])
 
 
 def _separator(path: Path) -> str:
@@ -65,6 +67,10 @@ def _read(path: Path, separator: str, **conversion: str) -> Any:
 
 
 def _has_decimal_commas(column: Any) -> bool:
-    """Whether the first cell that is not empty is such a number."""
-    first = next((cell for cell in column.to_numpy() if cell is not None), None)
-    return isinstance(first, str) and DECIMAL_COMMA.fullmatch(first) is not None
+    """Whether all cells are numbers that were read as words, as some have a decimal comma."""
+    import pyarrow.types as kinds
+
+    if not kinds.is_string(column.type):
+        return False
+    cells = column.drop_null().unique().to_pylist()
+    return any("," in cell for cell in cells) and all(map(NUMBER.fullmatch, cells))

@@ -66,7 +66,10 @@ def read(files: OwnFiles, count: int) -> FactorTable:
 def _table(columns: Columns, count: int) -> FactorTable:
     names = columns.names
     for name in names:
-        if not name or names.count(name) > 1:
+        if not name:
+            accepted = "a name for each column (pandas: to_csv(..., index=False))"
+            raise WrongInput(FIELD, f"column {names.index(name)} without a name", accepted)
+        if names.count(name) > 1:
             raise WrongInput(FIELD, f"columns named {', '.join(map(repr, names))}", "unique names")
     values, codes = [], np.empty((count, len(names)), np.int64)
     for place, (name, column) in enumerate(zip(names, columns.values, strict=True)):

@@ -45,8 +45,9 @@ def read(path: Path) -> Pictures:
 
     def blocks() -> Iterator[Pixels]:
         with reading(FIELD, path.name, READABLE):
-            sound = (item for item in enumerate(_encoded(path, column)) if item[0] not in broken)
-            yield from pictures.in_blocks(sound, draw, refused)
+            encoded = enumerate(_encoded(path, column))
+            readable = (numbered for numbered in encoded if numbered[0] not in broken)
+            yield from pictures.in_blocks(readable, draw, refused)
 
     return Pictures(count, channels, blocks, transparent=transparent)
 

@@ -112,9 +112,9 @@ def regressors(
     for column in range(columns):
         values = tables.targets[:, column]
         width = values.max() - values.min()
-        if width == 0:
-            continue
         mean, deviation = values.mean(), values.std()
+        if width == 0 or deviation == 0:  # the latter of numbers near the smallest there are
+            continue
         spread[column] = deviation / width
         own = Sample(train, (values - mean) / deviation)
         test, *further = (

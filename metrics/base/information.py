@@ -6,6 +6,8 @@ from scipy.special import entr, rel_entr
 
 from metrics.base.arrays import BadArray, Codes, Factors
 
+MOST_CELLS = 2**20  # of joint histograms that are in memory at once
+
 
 def discretise(codes: Codes, bins: int) -> Factors:
     """Each latent's bin, 0 to bins - 1, of `bins` equal ones over its own range.
@@ -26,21 +28,23 @@ def discretise(codes: Codes, bins: int) -> Factors:
 def mutual_information(left: Factors, right: Factors) -> NDArray[np.float64]:
     """I(left column; right column) for every pair: (left columns, right columns), never negative.
 
-    `left` and `right` are labels of the same rows. Needs memory for one joint histogram of all
-    left columns with one right column.
+    `left` and `right` are labels of the same rows. There are joint histograms of as many left
+    columns at once as have MOST_CELLS together, but of one at least.
     """
     left, right = _numbered(left), _numbered(right)
     rows, columns = left.shape
     left_values, right_values = int(left.max()) + 1, int(right.max()) + 1
-    left_cells = (np.arange(columns) * left_values + left) * right_values
-    shape = (columns, left_values, right_values)
+    together = max(1, MOST_CELLS // (left_values * right_values))
     shared = np.empty((columns, right.shape[1]))
-    for column in range(right.shape[1]):
-        cells = (left_cells + right[:, [column]]).ravel()
-        joint = np.bincount(cells, minlength=columns * left_values * right_values) / rows
-        joint = joint.reshape(shape)
-        independent = joint.sum(axis=2, keepdims=True) * joint.sum(axis=1, keepdims=True)
-        shared[:, column] = rel_entr(joint, independent).sum(axis=(1, 2))
+    for some in (slice(first, first + together) for first in range(0, columns, together)):
+        count = len(shared[some])
+        left_cells = (np.arange(count) * left_values + left[:, some]) * right_values
+        for column in range(right.shape[1]):
+            cells = (left_cells + right[:, [column]]).ravel()
+            joint = np.bincount(cells, minlength=count * left_values * right_values) / rows
+            joint = joint.reshape(count, left_values, right_values)
+            independent = joint.sum(axis=2, keepdims=True) * joint.sum(axis=1, keepdims=True)
+            shared[some, column] = rel_entr(joint, independent).sum(axis=(1, 2))
     return np.maximum(shared, 0.0)
 
 

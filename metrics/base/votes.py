@@ -55,7 +55,8 @@ def majority_vote(
             (elected[test_voter] == test.factor) & any_active,
         )
 
-    alive = (variance > 0) & (codes.max(axis=0) > codes.min(axis=0))  # rounding gives 0.1 variance
+    # by rounding, a latent that is 0.1 everywhere has a tiny variance
+    alive = (variance > 0) & (codes.max(axis=0) > codes.min(axis=0))
     active = alive & (variance >= threshold)
     train_right, test_right = right(active)
     _, std_pruned = right(alive & (np.sqrt(variance) >= threshold))

@@ -153,16 +153,16 @@ def _best_split(
     checked = np.zeros(len(rows), np.bool_)
     lefts, sums = np.zeros(len(rows), np.intp), np.zeros(len(rows))
     while True:
-        best, ties, news = scores.max(), 0, False
+        best, ties, any_checked = scores.max(), 0, False
         for column in range(len(rows)):
             if scores[column] == best:
                 ties += 1
                 if not checked[column]:
-                    checked[column] = news = True
+                    checked[column] = any_checked = True
                     scores[column], lefts[column], sums[column] = _checked_score(
                         columns[column], rows[column], count, total, space
                     )
-        if not news:
+        if not any_checked:
             break
     chosen = _draw(state, ties)
     for column in range(len(rows)):

@@ -82,11 +82,11 @@ def lasso(
                     step = (after - weight[lane]) * moving[lane]
                     weight[lane] += step
                     largest_step[lane] = max(largest_step[lane], abs(step))
-            still = 0.0
+            still_moving = 0.0
             for lane in range(LANES):
                 moving[lane] = moving[lane] if largest_step[lane] > tolerance else 0.0
-                still += moving[lane]
-            if still == 0.0:
+                still_moving += moving[lane]
+            if still_moving == 0.0:
                 break
         for a in range(regressors):
             for lane in range(lanes):

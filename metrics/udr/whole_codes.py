@@ -52,6 +52,7 @@ def compare(
     if shared:
         most = np.minimum(np.diff(first_a)[:, None], np.diff(first_b)[None, :])
         scores /= np.maximum(most, 1)
+        np.minimum(scores, 1, out=scores)  # more only by rounding
     return scores
 
 

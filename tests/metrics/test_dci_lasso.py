@@ -159,6 +159,14 @@ def test_a_factor_with_one_value_counts_as_not_told():
 
 
 @pytest.mark.filterwarnings("error")
+def test_a_factor_in_the_smallest_units_counts_as_not_told():
+    codes, factors = np.random.default_rng(0).normal(size=(2, 60, 2))
+    factors[:, 1] *= 1e-170  # their squares are 0
+    scores = dci_lasso(codes, factors, codes, factors, np.random.default_rng(0))
+    assert parts(scores, "informativeness_test", 1) == 0
+
+
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("size", [1e-140, 1e-9, 1e30, 9e149])
 def test_scale_changes_nothing(size):
     codes, factors = table(0, 300)

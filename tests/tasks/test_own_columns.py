@@ -43,6 +43,26 @@ def test_columns_with_a_prefix_are_codes_and_factors(name, ending, tmp_path):
     assert own.left_out == {"row_id": INDEX, "split": NOT_NAMED_SO} and own.gap == ""
 
 
+def test_spaces_and_the_mark_of_savetxt_belong_to_no_name(tmp_path):
+    rows = np.column_stack([CODES, SHAPE, HUE])
+    header = "codes_0, codes_1 ,codes_2, factor_shape, factor_hue"
+    np.savetxt(tmp_path / "own.csv", rows, delimiter=",", header=header)
+    own = read_codes(tmp_path / "own.csv")
+    np.testing.assert_allclose(own.codes, CODES, rtol=1e-12)
+    assert own.factor_names == ("shape", "hue") and own.left_out == {}
+
+
+def test_other_columns_change_no_factor(tmp_path):
+    sizes = np.array([10, 20, 40, 1000])[HUE]
+    own, other = (
+        read(tmp_path / f"{place}.csv", **latents("z{}"), factor_size=sizes, factor_shape=shape)
+        for place, shape in enumerate((SHAPE, WORDS))
+    )
+    for each in (own, other):
+        np.testing.assert_array_equal(each.factors[:, 0], HUE)
+        np.testing.assert_array_equal(each.targets[:, 0], sizes)
+
+
 def test_latents_are_in_the_order_of_their_numbers(tmp_path):
     columns = {f"z{place}": np.full(ROWS, float(place)) for place in (10, 2, 1, 0)}
     own = read(tmp_path / "own.parquet", **columns, factor_hue=HUE)

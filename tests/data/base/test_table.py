@@ -126,6 +126,12 @@ def test_a_factor_with_one_value():
     assert set(rows_of(loaded.images(np.array([[0, 1]] * 50), STREAM(0)))) == {1, 2}
 
 
+def test_of_a_factor_with_one_value_and_empty_bins_any_row_is_drawn():
+    varied = table(np.array([[0, 4], [1, 4], [2, 4]]), (3, 10))
+    groups, factors = varied.sample_variations(30, 2, np.random.default_rng(0))
+    assert set(factors) == {0, 1} and (groups[..., 1] == 4).all()
+
+
 def test_pictures_without_factors_can_be_drawn():
     loaded = table(np.empty((40, 0)))
     drawn = loaded.sample(4000, STREAM(0))

@@ -90,7 +90,7 @@ def test_row_labels_of_pandas_are_no_factor(tmp_path, images):
     frame.to_parquet(tmp_path / "factors.parquet")
     assert read(images, tmp_path / "factors.parquet").names == list(samples.NAMES)
     frame.to_csv(tmp_path / "factors.csv")
-    with pytest.raises(WrongInput, match=r"columns named '', 'shape', 'size'; .*unique names"):
+    with pytest.raises(WrongInput, match=r"column 0 without a name; .*index=False"):
         read(images, tmp_path / "factors.csv")
 
 
@@ -149,7 +149,9 @@ def test_other_shapes(tmp_path, images, shape):
 @pytest.mark.parametrize("names", [["a"], ["a", "b", "c"], ["a", "a"], ["a", ""]])
 def test_names_that_do_not_fit(tmp_path, images, names):
     np.savez(tmp_path / "f.npz", factors=samples.factors(), factor_names=np.array(names))
-    with pytest.raises(WrongInput, match=r"data\.factors: .*(one name for each|unique names)"):
+    with pytest.raises(
+        WrongInput, match=r"data\.factors: .*(one name for each|unique names|a name for each)"
+    ):
         read(images, tmp_path / "f.npz")
 
 
@@ -275,6 +277,12 @@ def test_decimal_commas_beside_semicolons(tmp_path):
         read("unread.npy", tmp_path / "labels.csv", 3)
     (tmp_path / "labels.csv").write_text("shape;x\na;1,5\nb;-,25\nb;2\n")
     assert read("unread.npy", tmp_path / "labels.csv", 3).values == [["a", "b"], [-0.25, 1.5, 2]]
+
+
+def test_a_decimal_comma_may_come_after_whole_numbers(tmp_path):
+    (tmp_path / "labels.csv").write_text("a;word\n0;x\n2,5;2,5\n12,5;3\n-1e-3;x\n")
+    table = read("unread.npy", tmp_path / "labels.csv", 4)
+    assert table.values == [[-0.001, 0, 2.5, 12.5], ["2,5", "3", "x"]]
 
 
 def test_between_commas_a_text_with_a_comma_is_no_number(tmp_path):

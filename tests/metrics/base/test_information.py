@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import mutual_info_score
 
+from metrics.base import information
 from metrics.base.information import discretise, entropy, mutual_information
 
 
@@ -13,6 +14,14 @@ def test_mutual_information_agrees_with_scikit_learn(values):
     right[:, 0] += left[:, 1]  # some that know of each other
     expected = [[mutual_info_score(a, b) for b in right.T] for a in left.T]
     np.testing.assert_allclose(mutual_information(left, right), expected, atol=1e-9, rtol=0)
+
+
+def test_many_values_are_counted_in_parts(monkeypatch):
+    draws = np.random.default_rng(3)
+    left, right = draws.integers(20, size=(500, 7)), draws.integers(300, size=(500, 2))
+    whole = mutual_information(left, right)
+    monkeypatch.setattr(information, "MOST_CELLS", 3 * 20 * 300)  # three of the seven at once
+    assert mutual_information(left, right).tobytes() == whole.tobytes()
 
 
 def test_entropy_is_what_labels_tell_of_themselves():

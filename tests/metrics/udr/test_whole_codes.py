@@ -97,6 +97,12 @@ def test_equal_models_score_one(similarity):
     assert score(x, -3 * x[:, ::-1] + 7, similarity) == pytest.approx(1, abs=1e-6)
 
 
+def test_one_far_point_gives_no_more_than_one():
+    codes = np.random.default_rng(0).normal(size=(2, 50, 3))
+    codes[:, 7] = 1e100
+    assert score(*codes, "cca") <= 1
+
+
 @BOTH
 def test_models_that_have_nothing_in_common_score_near_zero(similarity):
     """Up to chance, which is the number of latents over that of points."""
