@@ -7,6 +7,7 @@ import pandas as pd
 from infra.store import Store
 from metrics import HEADLINE
 from tasks.report.frames import Frames, read_frames
+from tasks.study.axes import method_of
 from tasks.study.spec import Study
 
 
@@ -17,7 +18,8 @@ def wide_table(store: Store, study: Study) -> pd.DataFrame:
     `udr.similarity.pool`. Numbers per factor stay in the table `scores`.
     """
     frames = read_frames(store, study)
-    wide = frames.models.set_index("model_id", drop=False)
+    models = frames.models.assign(method=frames.models["method"].map(method_of))
+    wide = models.set_index("model_id", drop=False)
     ranks = frames.ranks
     if len(ranks):
         names = "udr." + ranks["similarity"] + "." + ranks["pool"]

@@ -87,13 +87,20 @@ def _in_papers_cells(models: pd.DataFrame) -> pd.Series[bool]:
 
 
 def with_grid(
-    row: Published, study: Study, models: pd.DataFrame, population: PapersModels
+    row: Published,
+    study: Study,
+    models: pd.DataFrame,
+    population: PapersModels,
+    differs: str = "",
 ) -> Published:
-    """The row with whether ours, which is of these models, is comparable with the paper's. Where
-    there is none of ours, the row's `why_not` stays."""
+    """The row with whether ours, which is of these models, is comparable with the paper's, which
+    may also differ in another way. Where there is none of ours, the row's `why_not` stays."""
     if row.ours is None:
         return replace(row, grid="not computed", why_not=row.why_not or "not scored")
     grid, why_not = grid_of(study, models, population)
+    if differs:
+        grid = min(grid, "other settings", key=GRIDS.index)
+        why_not = "; ".join(filter(None, (why_not, differs)))
     return replace(row, grid=grid, why_not=why_not)
 
 
@@ -134,8 +141,10 @@ def other_settings(study: Study) -> str:
     found = different_settings(recipe, papers)
     if study.training.steps > PAPERS_STEPS:
         found["steps"] = (study.training.steps, PAPERS_STEPS)
-    if study.metrics.points != (points := Metrics().points):
-        found["metrics.points"] = (study.metrics.points, points)
+    for name in ("points", "test_points", "group_size"):
+        value, of_papers = getattr(study.metrics, name), getattr(Metrics(), name)
+        if value != of_papers:
+            found[f"metrics.{name}"] = (value, of_papers)
     return "; ".join(
         f"{name} {ours}, the papers {theirs}" for name, (ours, theirs) in found.items()
     )

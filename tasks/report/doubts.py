@@ -8,15 +8,16 @@ from tasks.report.published import LOW_UDR
 from tasks.study.axes import method_of
 from tasks.study.spec import Study
 from tasks.what_was_read import doubts
-from tasks.words import number, plural
+from tasks.words import UDR, number, plural, ranking_name
 
 FEW_STEPS = 10_000  # the preset mini, of 15,000, is the shortest whose numbers say something
 LITTLE_KL = 1.0  # nats: such codes tell at most exp(1), so fewer than three, pictures apart
 
 
-def low_text(udr: float) -> str:
-    """What to add to a UDR that is low."""
-    return f", low: below {LOW_UDR:g} in Duan et al. 2020" if udr < LOW_UDR else ""
+def low_text(value: float, similarity: str) -> str:
+    """What to add to a UDR that is low; of other rankings nobody has said what is low."""
+    is_low = ranking_name(similarity) == UDR and value < LOW_UDR
+    return f", low: below {LOW_UDR:g} in Duan et al. 2020" if is_low else ""
 
 
 def doubts_about_training(study: Study, data: str, method: str, kl: float | None) -> list[str]:

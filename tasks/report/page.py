@@ -18,6 +18,7 @@ import jinja2
 from markupsafe import Markup
 
 from infra.store import Store
+from infra.tables import KEYS, TABLES
 from tasks.citations import references
 from tasks.report.cells import cell_pages
 from tasks.report.coverage import Counts
@@ -35,6 +36,7 @@ from tasks.report.provenance import provenance
 from tasks.report.questions import QUESTIONS, Answer, Question, Sentence, load
 from tasks.report.real_factors import has_real_factors
 from tasks.report.results import Results, read_results
+from tasks.study.axes import method_of
 from tasks.study.spec import Study
 from tasks.words import SOURCES, metric_name, number, plural
 
@@ -163,8 +165,10 @@ def _first_page(
         # what was run is no finding about the models: it comes last
         "findings": sorted(answered, key=lambda section: section[0].name == "run"),
         "css": _css().decode(),
+        "tables": list(TABLES),
+        "keys": [key.name for key in KEYS],
         "references": references(
-            methods=list(results.styles),
+            methods=list(dict.fromkeys(map(method_of, results.styles))),
             metrics=[metric.name for metric in results.metrics],
             data=dict.fromkeys([*(one.name for one in study.data), *frames.models["data"]]),
             ranked=bool(results.rankings),

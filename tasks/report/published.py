@@ -90,6 +90,7 @@ CLASSES = {
     "beta_tcvae": ("beta_tcvae",),
     "dip_vae": ("dip_vae_i", "dip_vae_ii"),
 }
+DUAN_DATA = ("dsprites", "shapes3d", "cars3d")  # D, section 5
 TABLE_7_DATA = ("dsprites", "shapes3d")
 # D, Table 1: rank correlation of MIG with UDR: (data set, class, similarity, pool)
 UDR_WITH_MIG = {

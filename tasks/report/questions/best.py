@@ -27,7 +27,7 @@ from tasks.report.questions import Answer, Question, Sentence, missing
 from tasks.report.questions.strengths import choosing
 from tasks.report.results import Column, Results
 from tasks.study.axes import method_of
-from tasks.words import method_name, number, plural, strength_name, symbol
+from tasks.words import method_name, number, plural, ranking_name, strength_name, symbol
 
 QUESTION = Question(
     "Which strength, which model?", menu="Which is best?", papers=(("duan-2020", "section 4"),)
@@ -67,6 +67,8 @@ class BestOfMethod:
     method: str
     strengths: tuple[Median, ...]
     model: BestModel | None
+    by: str  # the similarity that ranks strengths
+    udr: str  # and that which ranks models
 
     @property
     def comparable(self) -> tuple[Median, ...]:
@@ -80,10 +82,10 @@ def answer(results: Results) -> Answer:
         return missing("No answer yet: it needs UDR, and so two models that can be compared.")
     every = best_of_methods(results.models, by, results.udr)
     about = Markup(
-        "By UDR, which needs no labels: the strength with the highest median over seeds by “{}”, "
+        "By {}, which needs no labels: the strength with the highest median over seeds by “{}”, "
         "and the model with the highest value by “{}”. See what a model has learned with "
         "<code>{}</code> before you trust it."
-    ).format(by.title, results.udr.title, _show(every, results))
+    ).format(ranking_name(by.name), by.title, results.udr.title, _show(every, results))
     sentences = [Sentence(about), *(Sentence(_text(row, results), "finding") for row in every)]
     if any(len(row.comparable) > 1 for row in every):
         sentences.append(Sentence(_about_intervals(every), "note"))
@@ -129,11 +131,12 @@ def _among_methods(results: Results) -> list[Sentence]:
     sentences = []
     for (data, source), rows in groups(results.models.dropna(subset=[ranking.id]), DATA_SET):
         row = best_first(rows.to_dict("records"), ranking.id)[0]
-        text = Markup("{}, all methods: the best model by “{}” is {} ({}): UDR {}{}.")
+        text = Markup("{}, all methods: the best model by “{}” is {} ({}): {} {}{}.")
         who = method_label(row["method"], results.styles, row["strength"])
         label = data_label(data, source)
         udr = float(row[ranking.id])
-        text = text.format(label, ranking.title, model_link(row), who, number(udr), low_text(udr))
+        value = ranking_name(ranking.name), number(udr), low_text(udr, ranking.name)
+        text = text.format(label, ranking.title, model_link(row), who, *value)
         sentences.append(Sentence(text, "finding"))
     return sentences
 
@@ -150,7 +153,8 @@ def best_of_methods(models: pd.DataFrame, by: Column, udr: Column) -> list[BestO
         ranked = best_first(rows.dropna(subset=[udr.id]).to_dict("records"), udr.id)
         if medians or ranked:
             model = _model(ranked[0], udr) if ranked else None
-            every.append(BestOfMethod(data, source, method, tuple(medians), model))
+            rankings = by.name, udr.name
+            every.append(BestOfMethod(data, source, method, tuple(medians), model, *rankings))
     return every
 
 
@@ -197,7 +201,9 @@ def _strength_text(row: BestOfMethod) -> str:
     if not row.strengths:
         return "no strength has two models to compare."
     if len(row.strengths) == 1:
-        return f"{_equation(row, row.strengths[0])} is the only strength with UDR."
+        return (
+            f"{_equation(row, row.strengths[0])} is the only strength with {ranking_name(row.by)}."
+        )
     if not row.comparable:
         return "no choice of a strength: one model of each is no ground for a choice."
     best, *others = row.comparable
@@ -208,8 +214,9 @@ def _strength_text(row: BestOfMethod) -> str:
         return f"no choice, as several strengths have the highest median, {number(best.median)}."
     ranges = "intervals" if best.exact and second.exact else "ranges"
     overlap = f"; the {ranges} overlap" if second.high >= best.low else ""
-    text = Markup("choose <b>{}</b>, with a median UDR of {}{}; the next, {}, has {}{}.")
-    chosen = _equation(row, best), _median_text(best), low_text(best.median)
+    text = Markup("choose <b>{}</b>, with a median {} of {}{}; the next, {}, has {}{}.")
+    value = _median_text(best), low_text(best.median, row.by)
+    chosen = _equation(row, best), ranking_name(row.by), *value
     return text.format(*chosen, _equation(row, second), _median_text(second), overlap)
 
 
@@ -228,8 +235,9 @@ def _model_text(row: BestOfMethod, model: BestModel) -> Markup:
     keys = {"data": row.data, "source": row.source, "method": row.method}
     link = model_link({**keys, "strength": model.strength, "model_id": model.model_id})
     which = ", ".join(filter(None, (_equation(row, model), f"seed {model.seed}")))
-    text = Markup("The best model is {} ({}): UDR {}{}{}.")
-    return text.format(link, which, number(model.udr), low_text(model.udr), also)
+    value = ranking_name(row.udr), number(model.udr), low_text(model.udr, row.udr)
+    text = Markup("The best model is {} ({}): {} {}{}{}.")
+    return text.format(link, which, *value, also)
 
 
 def _about_intervals(every: Sequence[BestOfMethod]) -> str:

@@ -42,7 +42,7 @@ QUESTION = Question("Which method scores higher, and how sure is that?", menu="M
 ABOUT = (
     "The interquartile mean is the mean of the middle half of a method's models, over all its "
     "strengths. Its 95% interval is from seeds drawn anew within each cell. A lead is clear where "
-    "the interval of the probability that a model of the best method scores higher than one of the "
+    "the interval of the probability that a model of the best method is better than one of the "
     "next (equal scores count half) lies above 50%."
 )
 DRAWS = 300
@@ -161,13 +161,13 @@ def _findings(data: str, rows: Sequence[Comparison]) -> list[Sentence]:
         data_name(data),
         first.metric.title,
         method_name(best.method),
-        number(abs(best.middle), 2),
+        number(best.middle * (-1 if first.metric.direction < 0 else 1), 2),
         _in_brackets(best.interval, first.metric.direction),
     )
     wins = first.wins or 0.0
     bounds = f" ({first.wins_interval.percent()})" if first.wins_interval else ""
     text += (
-        f"; one of its models scores higher than one of {method_name(second.method)} in "
+        f"; one of its models is better than one of {method_name(second.method)} in "
         f"{100 * wins:.0f}%{bounds} of cases. The lead of the best method over the next is clear "
         f"by {sum(row.is_clear for row in compared)} of {plural(len(compared), 'score')}."
     )

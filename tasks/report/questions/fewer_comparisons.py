@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from markupsafe import Markup
 
@@ -89,7 +90,7 @@ def answer(results: Results) -> Answer:
         if not {curve.metric for curve in main} <= {*drawn}:
             text += " The other scores are only in the table."
         content += [Sentence(text), Figures(figures, method_legend(results.styles))]
-    return Answer(tuple(content), tuple(_published(collected, results)))
+    return Answer(tuple(content), tuple(_published(results)))
 
 
 def _finding(rows: Sequence[FewerRow]) -> Sentence:
@@ -140,11 +141,11 @@ def _papers_cases(curves: Sequence[Curve]) -> list[FewerRow]:
     return [row for row in rows if row]
 
 
-def _published(curves: Sequence[Curve], results: Results) -> Iterator[Published]:
+def _published(results: Results) -> Iterator[Published]:
     """Intervals are those of a single rank correlation, of which these are means."""
     population = Population(("dsprites",), ("beta_vae",))
     models, n = members(results.models, population), population.models
-    for ours in _papers_cases(curves):
+    for ours in _papers_cases(curves_of_versions(replace(results, models=models))):
         for p, cell in zip(COMPARISONS, ours.cells, strict=True):
             published, deviation = FEWER_COMPARISONS[p]
             row = Published(

@@ -8,11 +8,17 @@ import pandas as pd
 from markupsafe import Markup
 
 from models import STUDY_2019
-from tasks.report.comparable import Population, members, why_not_quoted, with_grid
+from tasks.report.comparable import (
+    PAPERS_LATENTS,
+    Population,
+    members,
+    why_not_quoted,
+    with_grid,
+)
 from tasks.report.frames import groups
 from tasks.report.intervals import of_mean
 from tasks.report.labels import method_label
-from tasks.report.published import NEVER_OFF, SWITCHED_OFF, TABLE_7_DATA
+from tasks.report.published import DUAN_DATA, NEVER_OFF, SWITCHED_OFF
 from tasks.report.questions import (
     Answer,
     Cell,
@@ -25,6 +31,7 @@ from tasks.report.questions import (
     missing,
 )
 from tasks.report.results import Results
+from tasks.study.axes import method_of
 from tasks.words import method_name, plural, strength_text, with_deviation
 
 QUESTION = Question(
@@ -54,12 +61,13 @@ def answer(results: Results) -> Answer:
             "No model with a KL per latent has been compared yet, so that no number of informative "
             "latents is known."
         )
-    why_not = why_not_quoted(study, results.models)
+    is_papers = study.values_of("latents") == (PAPERS_LATENTS,)
+    is_quoted = is_papers and not why_not_quoted(study, results.models)
     paper = (
         f"In {QUESTION.place}: {with_deviation(*SWITCHED_OFF)} of 10 "
         f"over all methods but {method_name(NEVER_OFF)}, which switches off no latent."
     )
-    without = of_models(results.models[results.models["method"] != NEVER_OFF])
+    without = of_models(results.models[results.models["method"].map(method_of) != NEVER_OFF])
     text = Markup(
         "Latents with a KL of at most {} nats, of {} per model: on average <b>{}</b> over {}{}. {}"
     ).format(
@@ -68,7 +76,7 @@ def answer(results: Results) -> Answer:
         off[0].text,
         plural(off[0].models, "model"),
         _without(without) if without and without.models < off[0].models else "",
-        "" if why_not or without is None else paper,
+        paper if is_quoted and without else "",
     )
     published = _published(results)
     tables = (_table(off, without, results),) if len(off) > 1 else ()
@@ -79,7 +87,7 @@ def _published(results: Results) -> Published:
     """The means are compared as if models were independent: their interval is the normal one."""
     mean, deviation = SWITCHED_OFF
     methods = tuple(name for name in STUDY_2019 if name != NEVER_OFF)
-    population = Population(TABLE_7_DATA, methods)
+    population = Population(DUAN_DATA, methods)
     models, n = members(results.models, population), population.models
     ours = of_models(models)
     row = Published(

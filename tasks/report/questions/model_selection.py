@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -81,9 +82,7 @@ def answer(results: Results) -> Answer:
             *(sentence for ranking in rankings for sentence in _of_data_set(ranking)),
             *(_signs_text(signs) for signs in every_sign(rankings)),
             Sentence(about),
-            *claims_table(
-                _claims(rankings, results), results.study, PAPERS["carbonneau-2022"].short
-            ),
+            *claims_table(_claims(results), results.study, PAPERS["carbonneau-2022"].short),
             *_figures(rankings),
             _table(rankings),
         )
@@ -151,11 +150,12 @@ def _signs_text(signs: Signs) -> Sentence:
     return Sentence(text + ".", "finding")
 
 
-def _claims(rankings: Sequence[Ranking], results: Results) -> Iterator[Claim]:
+def _claims(results: Results) -> Iterator[Claim]:
     """What section 5.1 says of its two data sets."""
-    theirs = [r for r in rankings if r.key[0] in CARBONNEAU.data and r.key[1] != "user"]
+    of_grid = replace(results, models=CARBONNEAU.members(results.models))
+    theirs = rankings_of(of_grid)
     ids = {model_id for ranking in theirs for model_id in ranking.models}
-    models = CARBONNEAU.members(results.models[results.models["model_id"].isin(ids)])
+    models = of_grid.models[of_grid.models["model_id"].isin(ids)]
     taus = [tau for ranking in theirs for tau in ranking.pairs.values()]
     choices = {
         data_name(ranking.key[0]): {choice for choice in chosen(ranking).values() if choice}

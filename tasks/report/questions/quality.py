@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.report.comparable import (
+    Population,
     members,
     papers_version,
     population_of,
@@ -53,6 +54,7 @@ QUESTION = Question(
 Columns = Sequence[Column]
 SIGN_REVERSED = "less is better, sign reversed"
 OTHERS = "The other metrics"
+TABLE_7 = Population(TABLE_7_DATA, tuple(dict.fromkeys(chain(*CLASSES.values()))))
 
 
 @dataclass(frozen=True)
@@ -133,12 +135,10 @@ def quality(models: pd.DataFrame, columns: Columns) -> list[QualityRow]:
     rankings = [column for column in columns if column.is_udr]
     metrics = disentanglement(columns)
     in_no_mean = [column for column in columns if not column.is_udr and column not in metrics]
-    every_group = [
-        (data, method, _correlations(rows, columns))
-        for (data, _, method), rows in groups(models, [*DATA_SET, "method"])
-    ]
-    of_all = [group for _, _, group in every_group]
-    of_paper = [group for data, method, group in every_group if _is_in_table_7(data, method)]
+    of_all, of_paper = (
+        [_correlations(rows, columns) for _, rows in groups(some, [*DATA_SET, "method"])]
+        for some in (models, members(models, TABLE_7))
+    )
 
     def row(
         title: str, some: Columns, others: Columns, why: str = "", of: Sequence[_Group] = of_all
@@ -163,10 +163,6 @@ def quality(models: pd.DataFrame, columns: Columns) -> list[QualityRow]:
     for column in in_no_mean:
         rows.append(row(column.title, [column], metrics, _why_in_no_mean(column)))
     return rows
-
-
-def _is_in_table_7(data: str, method: str) -> bool:
-    return data in TABLE_7_DATA and any(method in methods for methods in CLASSES.values())
 
 
 def _why_in_no_mean(column: Column) -> str:
@@ -227,8 +223,7 @@ def _published(rows: Sequence[QualityRow], results: Results) -> Iterator[Publish
     for row in rows:
         for (title, pool), mean in zip(titles, (*row.rankings, row.others), strict=True):
             if mean is not None and mean.published:
-                methods = tuple(dict.fromkeys(chain(*CLASSES.values())))
-                population = population_of(pool, TABLE_7_DATA, methods)
+                population = population_of(pool, TABLE_7.data, TABLE_7.methods)
                 published, deviation = mean.published
                 of_paper = Published(
                     what=f"{row.title}, {title}",

@@ -196,8 +196,9 @@ def _sentences(results: Results, rows: Sequence[CellRow]) -> list[Sentence]:
         about = Markup(text).format(about, MARKED)
     sentences.append(Sentence(about))
     if len(results.columns) > FITTING:
-        wide = "The table is wider than the page: scroll it sideways. UDR is at its right end."
-        sentences.append(Sentence(wide, "note"))
+        wide = "The table is wider than the page: scroll it sideways."
+        at_its_end = " UDR is at its right end." if results.rankings else ""
+        sentences.append(Sentence(wide + at_its_end, "note"))
     for column in results.rankings:
         if column.pool in POOL_MEANINGS:
             sentences.append(Sentence(f"{column.title}: {POOL_MEANINGS[column.pool]}.", "note"))

@@ -155,19 +155,23 @@ def chosen_strengths(models: pd.DataFrame, scores: Sequence[Column]) -> Choices 
         by_strength = signed_so_more_is_better(of_method, columns).groupby("strength")
         medians = by_strength[[column.id for column in columns]].median()
         chosen = tuple(_highest(medians[column.id]) for column in columns)
-        by_udr = set(chosen[columns.index(udr)])
-        agrees = tuple(
-            bool(by_udr & set(strengths)) if by_udr and strengths and not column.is_udr else None
-            for column, strengths in zip(columns, chosen, strict=True)
-        )
+        # a score that some strengths lack is compared with UDR over the others
+        both = {c: medians[[udr.id, c.id]].dropna() for c in columns if not c.is_udr}
+        agrees = tuple(_agree(both[c], udr, c) if c in both else None for c in columns)
         if len(medians) > 1 and any(chosen):
             rows.append(StrengthRow(data, source, method, len(medians), chosen, agrees))
-            chances += sum(agreement is not None for agreement in agrees) / len(medians)
+            compared = zip(columns, agrees, strict=True)
+            chances += sum(1 / len(both[c]) for c, agreement in compared if agreement is not None)
             seeds.append(int(by_strength.size().min()))
     answers = [agreement for row in rows for agreement in row.agrees if agreement is not None]
     if not answers:
         return None
     return Choices(tuple(rows), columns, udr, sum(answers), len(answers), chances, min(seeds))
+
+
+def _agree(medians: pd.DataFrame, udr: Column, score: Column) -> bool | None:
+    by_udr, by_score = (set(_highest(medians[column.id])) for column in (udr, score))
+    return bool(by_udr & by_score) if by_udr and by_score else None
 
 
 def _highest(medians: pd.Series[float]) -> tuple[float, ...]:

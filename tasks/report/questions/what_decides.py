@@ -85,9 +85,9 @@ def answer(results: Results) -> Answer:
             "Nothing to divide: a data set needs two methods or strengths, and two scored models "
             "of a cell."
         )
-    steps = results.study.training.steps
+    steps, axes = results.study.training.steps, results.study.axes
     findings = [
-        finding(data, list(part), steps if source in COMPARABLE_SOURCES else None)
+        finding(data, list(part), steps if source in COMPARABLE_SOURCES and not axes else None)
         for (data, source), part in groupby(rows, key=lambda row: (row.data, row.source))
     ]
     legend = method_legend(results.styles)
@@ -96,7 +96,7 @@ def answer(results: Results) -> Answer:
             Sentence(ABOUT),
             *findings,
             *_ranges(results),
-            shares_table(rows, not why_not_quoted(results.study, results.models)),
+            shares_table(rows, not axes and not why_not_quoted(results.study, results.models)),
             *claims_table(_claims(results), results.study),
             Figures(_figures(results), legend),
         )
