@@ -38,12 +38,8 @@ QUESTION = Question(
 )
 FIRST_CHOICE = "beta_vae"  # the paper's method
 FIRST_METRIC = "dci"
-KINDS = (  # how many models, and why they are chosen
-    (3, "UDR ranks it higher"),
-    (2, "{} ranks it higher"),
-    (1, "both rank it low"),
-)
-MODELS = sum(count for count, _ in KINDS)
+HIGHER, LOWER, LOW = 3, 2, 1  # models of each kind
+MODELS = HIGHER + LOWER + LOW
 
 
 @dataclass(frozen=True)
@@ -76,8 +72,8 @@ def answer(results: Results) -> Answer:
     title = subject.metric.title
     about = Markup(
         "{} models of {} on {}: “{}” against {}, {}. Numbers mark the models whose traversals are "
-        "below: three that UDR ranks higher than {} does, by most ranks; two that {} ranks higher; "
-        "and the one whose two ranks are lowest together."
+        "below: up to three that UDR ranks higher than {} does, by most ranks; two that {} ranks "
+        "higher; and the one whose two ranks are lowest together."
     ).format(
         len(subject.models),
         method_name(subject.method),
@@ -116,12 +112,17 @@ def six(models: pd.DataFrame, udr: Column, metric: Column) -> list[tuple[str, st
     signed = signed_so_more_is_better(models, [metric]).set_index("model_id")
     ranks = signed[[udr.id, metric.id]].rank()
     differ, total = ranks[udr.id] - ranks[metric.id], ranks.sum(axis=1)
-    chosen: list[tuple[str, str]] = []
-    for (count, why), order in zip(KINDS, (-differ, differ, total), strict=True):
-        left = order.drop([model_id for _, model_id in chosen])
-        first = left.sort_values(kind="stable").index[:count]
-        chosen += [(why.format(metric.title), str(model_id)) for model_id in first]
-    return chosen
+    chosen: list[str] = []
+    for count, order in ((HIGHER, -differ), (LOWER, differ), (LOW, total)):
+        chosen += order.drop(chosen).sort_values(kind="stable").index[:count]
+    reasons = [_ranked_higher(differ[model_id], metric) for model_id in chosen[:-LOW]]
+    return list(zip([*reasons, "both rank it low"], map(str, chosen), strict=True))
+
+
+def _ranked_higher(ranks: float, metric: Column) -> str:
+    if ranks == 0:
+        return "both rank it alike"
+    return f"{'UDR' if ranks > 0 else metric.title} ranks it higher"
 
 
 def _figure(subject: Subject, udr: Column, by: str, name: str, ids: Sequence[str]) -> Figure:

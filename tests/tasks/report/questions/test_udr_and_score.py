@@ -51,6 +51,8 @@ def test_the_six_differ_most() -> None:
 def test_six_models_are_six_even_if_all_are_equal() -> None:
     equal = models().assign(**{UDR.id: 0.5, DCI.id: 0.5}).iloc[:6]
     assert sorted(i for _, i in six(equal, UDR, DCI)) == list("abcdef")
+    reasons = [why for why, _ in six(equal, UDR, DCI)]
+    assert reasons == [*["both rank it alike"] * 5, "both rank it low"]
 
 
 def test_beta_vae_and_dci_come_first(make_store: MakeStore) -> None:
