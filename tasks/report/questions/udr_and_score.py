@@ -114,7 +114,7 @@ def six(models: pd.DataFrame, udr: Column, metric: Column) -> list[tuple[str, st
     differ, total = ranks[udr.id] - ranks[metric.id], ranks.sum(axis=1)
     chosen: list[str] = []
     for count, order in ((HIGHER, -differ), (LOWER, differ), (LOW, total)):
-        chosen += order.drop(chosen).sort_values(kind="stable").index[:count]
+        chosen.extend(order.drop(chosen).sort_values(kind="stable").index[:count])
     reasons = [_ranked_higher(differ[model_id], metric) for model_id in chosen[:-LOW]]
     return list(zip([*reasons, "both rank it low"], map(str, chosen), strict=True))
 
