@@ -75,8 +75,9 @@ def run_study(
         count = totals(states)
         unscored = sum(len(state.unscored) for state in states)
         left = plural(count["left"], "model")
+        to_score = f"{count['left'] + unscored} to score, " if study.metrics.names else ""
         say(
-            f"{study.name}: {left} to train, {count['left'] + unscored} to score, "
+            f"{study.name}: {left} to train, {to_score}"
             f"{count['trained']} trained before; store {store}"
         )
         cells = [state.cell for state in states]

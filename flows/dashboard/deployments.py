@@ -98,7 +98,8 @@ def _study(form: StudyForm, limits: Limits) -> str:
         get_run_logger().warning(trouble)
     cells = [state.cell for state in opened.states]
     total = totals(survey(opened.study, store, cells))
-    counts = [f"{total[name]} {name}" for name in ("trained", "scored")]
+    counts = [f"{total['trained']} trained"]
+    counts += [f"{total['scored']} scored"] if opened.study.metrics.names else []
     counts += [f"{total['left']} left"] if total["left"] else []
     counts += [f"{total[name]} {name}, see retry" for name in CAN_RETRY if total[name]]
     return f"{total['models']} models: " + ", ".join(counts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from prefect.utilities.callables import parameter_schema
 from pydantic import ValidationError
 
+from flows.dashboard import deployments
 from flows.dashboard.deployments import rank_deployment, report_deployment, study_deployment
 from flows.dashboard.forms import OwnData, RankForm, ReportForm, StudyForm
 from flows.dashboard.limits import VARIABLE, Limits
@@ -18,6 +20,7 @@ from infra.errors import WrongInput
 from infra.store import Store
 from metrics import METRICS
 from tasks.study.reading import preset_names, read_study
+from tests.flows.trained import compared, made_up, models_of, train
 
 
 def refusal(flow: Any, parameters: dict[str, Any]) -> str:
@@ -117,6 +120,22 @@ def test_the_rest_is_refused_in_one_line(form: dict[str, Any], message: str) -> 
         StudyForm.model_validate(form).study(Limits())
     assert str(refused.value).startswith(message)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "message"),
+    [(["mig"], "6 models: 6 trained, 6 scored"), ([], "6 models: 6 trained")],
+)
+def test_a_run_without_metrics_counts_no_scored_models(
+    metrics: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, store = made_up(tmp_path / "smoke", metrics=metrics)
+    train(store, models_of(study))
+    compared(study, store)
+    monkeypatch.setattr(StudyForm, "study", lambda *_: study)
+    monkeypatch.setattr(deployments, "DashboardPage", lambda *_: None)
+    monkeypatch.setattr(deployments, "kept_updated", lambda _: nullcontext())
+    assert deployments._study(StudyForm(), Limits(studies=str(tmp_path))) == message
 
 
 def test_a_preset_is_a_name_and_never_a_file(tmp_path: Path) -> None:
