@@ -110,6 +110,15 @@ def test_every_field_says_what_it_is() -> None:
         ({"changes": ["seeds"]}, "--set: found"),
         ({"changes": ["training.steps=0"]}, "training.steps: found 0"),
         ({"methods": [{"method": "beta_vae", "strengths": []}]}, "methods.beta_vae: found"),
+        (
+            {
+                "methods": [
+                    {"method": "beta_vae", "strengths": [1]},
+                    {"method": "beta_vae", "strengths": [4]},
+                ]
+            },
+            "methods: found beta_vae twice; accepted: each method once",
+        ),
         ({"own_data": [{"name": "mine"}]}, "own_data: found"),
         ({"preset": "nope"}, "preset: found"),
         ({"retry": ["trained"]}, "retry: found"),
