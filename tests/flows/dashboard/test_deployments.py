@@ -147,6 +147,37 @@ def test_a_run_without_metrics_counts_no_scored_models(
     assert deployments._study(StudyForm(), Limits(studies=str(tmp_path))) == message
 
 
+@pytest.mark.parametrize(
+    ("form", "message"),
+    [
+        ({"workers": 10_000}, "workers: found 10000; accepted: a number from 1 to "),
+        ({"changes": ["training.precision=bfloat16"]}, "training.precision: found 'bfloat16'"),
+    ],
+)
+def test_what_this_machine_lacks_is_refused_before_anything_is_written(
+    form: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tasks.study.precision.has_bfloat16", lambda: False)
+    monkeypatch.setattr("tasks.study.precision.has_nvidia_gpu", lambda: False)
+
+    def opened(*_: object) -> None:
+        raise OpenedError
+
+    monkeypatch.setattr(deployments, "open_study", opened)
+    limits = Limits(studies=str(tmp_path))
+    with pytest.raises(WrongInput) as refused:
+        deployments._study(StudyForm.model_validate(form), limits)
+    assert str(refused.value).startswith(message)
+    with pytest.raises(OpenedError):  # a cluster's machines are others
+        deployments._study(
+            StudyForm.model_validate(form), limits.model_copy(update={"ray": "head:6379"})
+        )
+
+
+class OpenedError(Exception):
+    """The study was opened in its store."""
+
+
 def test_a_preset_is_a_name_and_never_a_file(tmp_path: Path) -> None:
     spec = tmp_path / "spec.yaml"
     spec.write_text("name: mine\ndata: [dsprites]\nmethods: {beta_vae: [1]}\n")
