@@ -22,7 +22,16 @@ from infra.errors import WrongInput
 from infra.files import out_of_reach
 from infra.store import Store
 from infra.timeline import span
-from infra.workers import Call, CallQueue, Decision, Rank, Resources, Stopped, Workers
+from infra.workers import (
+    Call,
+    CallQueue,
+    Decision,
+    Rank,
+    Resources,
+    Stopped,
+    Workers,
+    worker_died,
+)
 from tasks.dynamics_memory import memory_gib
 from tasks.log import comparison_log, model_log
 from tasks.model_row import status_of, write_row
@@ -167,7 +176,7 @@ class StudyRun:
                 calls.add(self._call(model), self.priorities[model.id])
             calls.end()
             for (*_, model), status in self._results(calls, "models"):
-                if isinstance(status, Exception):  # its worker was lost again and again
+                if isinstance(status, Exception):  # its worker died, or could not begin
                     status = self._give_up(model, status, resources.tries)
                 state.status[model.id] = status
                 known = state.under_way.pop(model.id, 0)
@@ -338,11 +347,13 @@ class StudyRun:
                 self.lock.release(f"{table}-{call[-1].id}")
 
     def _give_up(self, model: Model, error: Exception, tries: int) -> str:
-        """Its worker died each time, the last time perhaps with all done: the run continues."""
+        """Its worker died each time, the last time perhaps with all done, or its call could not
+        begin: the run continues."""
         if status := self.storage.retry(lambda: status_of(model, self.store)):
             return status
         reason = model_log(self.store, model.id).reason_for_end or in_a_line(error)
-        text = f"its worker died {tries} times: {reason}" if tries > 1 else reason
+        died_often = tries > 1 and worker_died(error)
+        text = f"its worker died {tries} times: {reason}" if died_often else reason
         self.storage.retry(lambda: write_row(model, self.store, FAILED, text))
         forget_steps(self.store, model.id)
         return FAILED

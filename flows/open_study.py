@@ -35,10 +35,12 @@ class OpenStudy:
         finished: bool,
         lock: DriverLock | None = None,
         retried: int = 0,
+        parts_set_aside: int = 0,
     ) -> None:
         self.study, self.store, self.states = study, store, states
         self.finished, self.lock = finished, lock
         self.retried = retried  # models whose rows were dropped, to be trained again
+        self.parts_set_aside = parts_set_aside  # damaged ones
 
 
 @contextmanager
@@ -77,16 +79,19 @@ def open_study(
         if check_store(study, store):
             store.write_json(study.model_dump(mode="json"), STUDY_FILE)
         retried = forget(study, store, retry) if retry else 0
+        set_aside = 0
         if DAMAGED in retry:
             with span("every part is read"):
-                retried += forget_damaged(study, store)
+                forgotten = forget_damaged(study, store)
+            retried += forgotten.models
+            set_aside = forgotten.parts
         finished = False
         if states is None:
             with span("survey"):
                 states = survey(study, store)
             finished = is_finished(study, store, states)
         remove_what_stayed(store, study, states)
-        yield OpenStudy(study, store, states, finished, lock, retried)
+        yield OpenStudy(study, store, states, finished, lock, retried, set_aside)
 
 
 def _changed(study: Study, store: Store) -> str:

@@ -16,7 +16,8 @@ from typing import Any
 
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
-from prefect.exceptions import CancelledRun, TerminationSignal
+from prefect.exceptions import CancelledRun, TerminationSignal, UnfinishedRun
+from prefect.futures import as_completed
 from prefect.states import Cancelled
 from prefect.task_runners import ThreadPoolTaskRunner
 
@@ -123,12 +124,17 @@ def run_stages(run: StudyRun, workers: Workers) -> None:
 
 
 def wait_for_stages(futures: Sequence[Any]) -> None:
-    """Raise what a stage raised; `Stopped` if it was stopped."""
-    for future in futures:
+    """Raise what a stage raised, as soon as it ends; `Stopped` if it was stopped."""
+    not_begun = None
+    for future in as_completed(list(futures)):
         try:
             future.result()
         except CancelledRun:
             raise Stopped from None
+        except UnfinishedRun as error:  # a stage before it failed, whose own error says why
+            not_begun = error
+    if not_begun:
+        raise not_begun
 
 
 def _submitted(run: StudyRun, workers: Workers) -> list[Any]:

@@ -100,12 +100,12 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def check_workers(count: int | None) -> None:
+def check_workers(count: int | None, field: str = "--workers") -> None:
     """Raise unless this machine may have so many workers; none means one for each core."""
     most = MOST_PER_CORE * cores()
     if count is not None and not 1 <= count <= most:
         accepted = f"a number from 1 to {most}, {MOST_PER_CORE} for each of the {cores()} cores"
-        raise WrongInput("--workers", count, accepted)
+        raise WrongInput(field, count, accepted)
 
 
 def free_memory_bytes() -> float:

@@ -350,7 +350,7 @@ class Workers:
             self._seconds[kind] = (1 - RECENT) * self._seconds.get(kind, took) + RECENT * took
             waiting.tries += 1
             result = without_spans(_result(reference))
-            if _worker_died(result) and waiting.tries < kind[1].tries:
+            if worker_died(result) and waiting.tries < kind[1].tries:
                 self._delay(waiting)
             else:
                 waiting.queue.put_result(waiting.call, result)
@@ -376,7 +376,7 @@ def _result(reference: Any) -> Any:
         return error
 
 
-def _worker_died(result: object) -> bool:
+def worker_died(result: object) -> bool:
     """Whether the worker or the machine of a call died.
 
     Ray's own retries use timers that stop for an hour when the clock is set back by one, and count

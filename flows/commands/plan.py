@@ -123,6 +123,7 @@ def _as_text(
     no_steps = f"; {' and '.join(map(method_name, fitted))} is fitted at once" if fitted else ""
     strengths = plural(sum(len(values) for values in study.methods.values()), "strength")
     unscored = total["left"] + total["trained"] - total["scored"]
+    to_score = f", {unscored:,} to score" if study.metrics.names else ""
     done = [f"{total[name]:,} {name}" for name in ("trained", "diverged", "failed") if total[name]]
     lines = [
         ("study", f"{study.name}: {study.about}" if study.about else study.name),
@@ -144,7 +145,7 @@ def _as_text(
         ),
         ("model-steps", f"{total['steps']:,}, {steps:,} for each model{no_steps}"),
         ("done", ", ".join(done) or "nothing yet"),
-        ("left", f"{total['left']:,} to train, {unscored:,} to score"),
+        ("left", f"{total['left']:,} to train{to_score}"),
         *_cost_lines(cost, models),
         *_pace_lines(cost),
         *_traces_lines(study, cost, models),

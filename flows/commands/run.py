@@ -21,6 +21,7 @@ from infra.errors import RUN_AGAIN, WrongInput
 from infra.prefect_server import configured_server, no_answer, starting_prefect_api
 from infra.ray_cluster import cluster_machines
 from infra.runtime import cores
+from infra.store import DAMAGED as DAMAGED_FOLDER
 from infra.store import Store
 from infra.timeline import span
 from infra.workers import Stopped
@@ -74,8 +75,9 @@ def run_study(
         count = totals(states)
         unscored = sum(len(state.unscored) for state in states)
         left = plural(count["left"], "model")
+        to_score = f"{count['left'] + unscored} to score, " if study.metrics.names else ""
         say(
-            f"{study.name}: {left} to train, {count['left'] + unscored} to score, "
+            f"{study.name}: {left} to train, {to_score}"
             f"{count['trained']} trained before; store {store}"
         )
         cells = [state.cell for state in states]
@@ -100,9 +102,12 @@ def _effects(
     opened: OpenStudy, workers: int | None, ray: str | None, retry: set[str], join: bool
 ) -> Iterator[str]:
     """What options did that is not seen elsewhere, above all if it is nothing."""
-    if retry and opened.retried:
+    if opened.parts_set_aside:
+        parts = plural(opened.parts_set_aside, "damaged part")
+        yield f"Moved {parts} of the tables to {opened.store}/{DAMAGED_FOLDER}."
+    if opened.retried:
         yield f"{plural(opened.retried, 'model')} will be tried again."
-    elif retry:
+    elif retry and not opened.parts_set_aside:
         statuses = " or ".join(sorted(retry))
         yield f"--retry changes nothing: no model of {opened.store} is {statuses}."
     if join and (opened.lock is None or opened.lock.alone):

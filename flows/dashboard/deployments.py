@@ -36,9 +36,11 @@ from flows.ranking import rank_store
 from flows.study import FEEDERS, complete_study
 from infra.errors import WrongInput
 from infra.prefect_server import drain_prefect
+from infra.runtime import check_workers
 from infra.store import Store
 from infra.workers import Stopped
 from tasks.study.model import CAN_RETRY
+from tasks.study.precision import check_local_precision
 from tasks.study.stored import stored_study
 from tasks.study.survey import survey, totals
 
@@ -79,6 +81,10 @@ def report_deployment(report: ReportForm) -> Any:
 def _study(form: StudyForm, limits: Limits) -> str:
     study = form.study(limits)
     store = Store(limits.store(form.folder))
+    workers = limits.workers_for(form.workers)
+    if limits.ray is None:
+        check_workers(workers, "workers")
+        check_local_precision(study.training)
     troubles: list[str] = []
     with open_study(study, store, set(form.retry)) as opened:
         if opened.finished:
@@ -91,14 +97,15 @@ def _study(form: StudyForm, limits: Limits) -> str:
                 opened.study,
                 opened,
                 limits.ray,
-                limits.workers_for(form.workers),
+                workers,
                 report_address=limits.report_address(store),
             )
     for trouble in troubles:
         get_run_logger().warning(trouble)
     cells = [state.cell for state in opened.states]
     total = totals(survey(opened.study, store, cells))
-    counts = [f"{total[name]} {name}" for name in ("trained", "scored")]
+    counts = [f"{total['trained']} trained"]
+    counts += [f"{total['scored']} scored"] if opened.study.metrics.names else []
     counts += [f"{total['left']} left"] if total["left"] else []
     counts += [f"{total[name]} {name}, see retry" for name in CAN_RETRY if total[name]]
     return f"{total['models']} models: " + ", ".join(counts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -95,11 +96,20 @@ class StudyForm(Form):
             "seeds": self.seeds,
             "training.steps": self.training_steps,
             "metrics.names": self.metrics,
-            "methods": {row.method: row.strengths for row in self.methods},
+            "methods": _methods(self.methods),
             "data": [*self.data, *(_own(row, limits) for row in self.own_data)],
         }
         overrides = [f"{key}={json.dumps(value)}" for key, value in changed.items() if value]
         return limits.check_data(read_study(self.preset, [*overrides, *self.changes]))
+
+
+def _methods(rows: Sequence[Strengths]) -> dict[str, list[float]]:
+    methods: dict[str, list[float]] = {}
+    for row in rows:
+        if row.method in methods:
+            raise WrongInput("methods", f"{row.method} twice", "each method once")
+        methods[row.method] = row.strengths
+    return methods
 
 
 def _own(row: OwnData, limits: Limits) -> dict[str, str | bool]:

@@ -65,7 +65,9 @@ class DashboardPage:
         models = sum(len(state.cell.models) for state in cells)
         stages = 2 if run.study.metrics.names else 1
         # of a model in training, what it has done of its steps counts
-        to_train = models * sum(s.steps_left for s in cells) / max(1, sum(s.steps for s in cells))
+        unfinished, steps = sum(len(s.unfinished) for s in cells), sum(s.steps for s in cells)
+        steps_left = sum(s.steps_left for s in cells)
+        to_train = models * _share_left(unfinished, models, steps_left, steps)
         to_score = sum(len(state.unscored) + len(state.unfinished) for state in cells)
         left = to_train + (to_score if run.study.metrics.names else 0)
         done = 100.0 * (1 - left / max(1, models * stages))
@@ -95,7 +97,13 @@ class DashboardPage:
 
 def _cell_row(facts: dict[str, Any]) -> dict[str, Any]:
     row = {name: facts[name] for name in ("cell", "models", *STATES)}
-    return {**row, "steps": percent(1 - facts["steps_left"] / max(1, facts["steps"]))}
+    left = _share_left(facts["left"], facts["models"], facts["steps_left"], facts["steps"])
+    return {**row, "steps": percent(1 - left)}
+
+
+def _share_left(unfinished: int, models: int, steps_left: int, steps: int) -> float:
+    """Of the steps; of the models where these have no steps, as of PCA."""
+    return steps_left / steps if steps else unfinished / max(1, models)
 
 
 def show_report(artifacts: Artifacts, store: Store, address: str | None) -> None:

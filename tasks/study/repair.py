@@ -3,6 +3,8 @@ be read be made again."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from infra.store import MERGED, Store
 from infra.tables import TABLES
 from tasks.study.model import TRAINED
@@ -12,11 +14,18 @@ from tasks.study.weight_files import are_damaged
 FROM_TRAINING = ("curves", "pictures", "representations")  # nothing else makes these again
 
 
-def forget_damaged(study: Study, store: Store) -> int:
-    """Set damaged parts aside; returns how many models will be trained again.
+class Forgotten(NamedTuple):
+    """What `forget_damaged` found: models to train again, and parts that it set aside."""
+
+    models: int
+    parts: int
+
+
+def forget_damaged(study: Study, store: Store) -> Forgotten:
+    """Set damaged parts aside, and forget the models that will be trained again.
 
     These are models that were trained and have lost what only training gives. All else that a
-    damaged part had counts as missing, and every run makes that again.
+    damaged part had counts as missing then, and every run makes that again.
     """
     damaged = [
         (table, key)
@@ -28,10 +37,10 @@ def forget_damaged(study: Study, store: Store) -> int:
     for cell, ids in lost.items():  # first: a kill between the two must not forget them
         for table in ("models", "scores"):
             store.drop(table, cell, ids)
-    for table, key in damaged:
-        if store.has_part(table, key):  # or it was dropped with its model
-            store.set_aside(table, key)
-    return sum(map(len, lost.values()))
+    left = [part for part in damaged if store.has_part(*part)]  # others went with their model
+    for table, key in left:
+        store.set_aside(table, key)
+    return Forgotten(sum(map(len, lost.values())), len(left))
 
 
 def _models_that_lost(

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from ray.exceptions import RayTaskError, WorkerCrashedError
 
 from flows.driver import StudyRun
 from flows.worker import StoreNotMounted
@@ -139,18 +140,36 @@ def test_waiting_for_a_disk_has_an_end(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_lost_worker_is_a_failed_model(tmp_path: Path) -> None:
-    run, workers = opened(no_patience(), tmp_path, raising(FromAWorker(OSError("the worker died"))))
+    run, workers = opened(no_patience(), tmp_path, raising(WorkerCrashedError()))
     run.train(workers, "dsprites-beta_vae-1")
     rows = run.store.read("models").to_pylist()
     assert [row["status"] for row in rows] == ["failed", "failed"]
-    assert all("its worker died 4 times" in row["reason"] for row in rows)
-    assert all("the worker died" in row["reason"] for row in rows)
+    beginning = "its worker died 4 times: WorkerCrashedError: "
+    assert all(row["reason"].startswith(beginning) for row in rows)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        FromAWorker(ImportError("No module named 'torch'")),
+        RayTaskError("train", "ImportError: No module named 'torch'", ImportError()),
+    ],
+)
+def test_a_call_that_raised_is_a_failed_model_whose_worker_did_not_die(
+    tmp_path: Path, error: Exception
+) -> None:
+    run, workers = opened(no_patience(), tmp_path, raising(error))
+    run.train(workers, "dsprites-beta_vae-1")
+    rows = run.store.read("models").to_pylist()
+    assert [row["status"] for row in rows] == ["failed", "failed"]
+    assert all("No module named 'torch'" in row["reason"] for row in rows)
+    assert not any("died" in row["reason"] for row in rows)
 
 
 def test_the_last_log_line_of_a_dead_worker_is_the_reason(tmp_path: Path) -> None:
     def train(uri: str, study: Study, model: Model) -> str:
         model_log(Store(uri), model.id).end("not done within 5 minutes", "here")
-        raise FromAWorker(OSError("gone"))
+        raise WorkerCrashedError
 
     run, workers = opened(no_patience(running={"tries": 2}), tmp_path, train)
     run.train(workers, "dsprites-beta_vae-1")
@@ -161,7 +180,7 @@ def test_the_last_log_line_of_a_dead_worker_is_the_reason(tmp_path: Path) -> Non
 def test_a_model_that_was_done_when_its_worker_died_is_not_given_up(tmp_path: Path) -> None:
     def train(uri: str, study: Study, model: Model) -> str:
         write_row(model, Store(uri), "trained")
-        raise FromAWorker(OSError("gone"))
+        raise WorkerCrashedError
 
     run, workers = opened(no_patience(), tmp_path, train)
     run.train(workers, "dsprites-beta_vae-1")

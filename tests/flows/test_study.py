@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import nullcontext
 from pathlib import Path
+from threading import Timer
+from typing import Any
+from uuid import uuid4
 
 import pytest
 from prefect._internal.engine import resolve_custom_flow_run_name
-from prefect.exceptions import CancelledRun, TerminationSignal
+from prefect.exceptions import TerminationSignal, UnfinishedRun
+from prefect.futures import PrefectConcurrentFuture
+from prefect.states import Failed, Pending, State
 
 import flows.study
 from flows.open_study import OpenStudy
 from flows.study import INTERRUPTED, RunResult, complete_study, study_flow
+from flows.worker import StoreNotMounted
 from infra.drivers.lock import DriverLock
 from infra.store import Store
 from infra.workers import Stopped
@@ -55,13 +62,47 @@ def test_a_stage_that_was_stopped_is_cancelled_and_the_run_stops() -> None:
         def score(self, name: str) -> None:
             raise Stopped
 
-    class Future:
-        def result(self) -> None:
-            raise CancelledRun
-
-    assert flows.study.score.fn(StudyRun(), "a cell").name == "Cancelled"
+    state = flows.study.score.fn(StudyRun(), "a cell")
+    assert state.name == "Cancelled"
     with pytest.raises(Stopped):
-        flows.study.wait_for_stages([Future()])
+        flows.study.wait_for_stages([ended(None), *(ended(state) for _ in range(600))])
+
+
+def stage() -> PrefectConcurrentFuture[Any]:
+    """A stage that Prefect was given and that has not ended."""
+    return PrefectConcurrentFuture(uuid4(), Future())
+
+
+def ended(state: State[Any] | None) -> PrefectConcurrentFuture[Any]:
+    future = stage()
+    future.wrapped_future.set_result(state)
+    return future
+
+
+def test_an_error_of_a_stage_ends_the_run_while_earlier_stages_go_on() -> None:
+    slow, quick = stage(), stage()
+    error = StoreNotMounted("--store", "/drive", "another")
+    fails = Timer(0.1, quick.wrapped_future.set_result, [Failed(data=error)])
+    ends = Timer(10, slow.wrapped_future.set_result, [None])
+    fails.start()
+    ends.start()
+    try:
+        with pytest.raises(StoreNotMounted):
+            flows.study.wait_for_stages([slow, *(ended(None) for _ in range(600)), quick])
+        assert not slow.wrapped_future.done()
+    finally:
+        ends.cancel()
+
+
+def test_the_error_is_that_of_the_stage_that_failed_not_of_those_that_wait_for_it() -> None:
+    failed = ended(Failed(data=StoreNotMounted("--store", "/drive", "another")))
+    waiting = [ended(Pending(name="NotReady")) for _ in range(100)]
+    with pytest.raises(StoreNotMounted):
+        flows.study.wait_for_stages([failed, *waiting])
+    with pytest.raises(StoreNotMounted):
+        flows.study.wait_for_stages([*waiting, failed])
+    with pytest.raises(UnfinishedRun):
+        flows.study.wait_for_stages(waiting)
 
 
 def test_a_run_has_the_name_of_its_store(tmp_path: Path) -> None:

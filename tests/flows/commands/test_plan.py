@@ -17,7 +17,7 @@ from tasks.study.measurements import Measured
 from tasks.study.model import TRAINED
 from tasks.study.reading import read_study
 from tasks.study.sources import with_sources
-from tests.flows.conftest import TINY, write_spec
+from tests.flows.conftest import MODELS, TINY, write_spec
 from tests.infra.ray_head import ray_head
 from tests.tasks.study.test_cost import MEASURED
 
@@ -44,6 +44,27 @@ def test_plan_counts_what_is_there_and_what_is_left(
     )
     assert (plan["trained"], plan["left"], plan["scored"]) == (6, 3, 6)
     assert plan["core_hours_left"] > 0
+
+
+@pytest.mark.parametrize("metrics", [["mig"], []])
+def test_models_are_to_score_only_with_metrics(
+    metrics: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("flows.estimate.measured_here", as_if_measured)
+    monkeypatch.setattr("flows.commands.run._run_flow", interrupted)
+    spec = write_spec(tmp_path / "spec.yaml", metrics=metrics)
+    arguments = [str(spec), "--store", str(tmp_path / "store")]
+    assert main(["plan", *arguments]) == 0
+    to_score = f", {MODELS} to score" if metrics else ""
+    assert f"left         {MODELS} to train{to_score}" in capsys.readouterr().out.splitlines()
+    assert main(["run", *arguments]) == 130
+    assert f": {MODELS} models to train{to_score}, 0 trained" in capsys.readouterr().err
 
 
 def test_plan_and_run_say_what_was_read(

@@ -26,7 +26,7 @@ from infra.runtime import cores
 from infra.store import Store
 from infra.workers import Stopped
 from tasks.model_row import write_row
-from tasks.study.model import FAILED
+from tasks.study.model import DAMAGED, FAILED
 from tasks.study.reading import read_study
 from tasks.study.spec import Study
 from tests.flows.conftest import contents
@@ -243,6 +243,24 @@ def test_an_option_without_an_effect_says_so(
     assert "changes nothing" not in capsys.readouterr().err
     run.run_study(study, store.uri, **options)
     assert capsys.readouterr().err.count(line) == 1
+
+
+@pytest.mark.parametrize("table", ["scores", "pairs", "ranks"])
+def test_damaged_parts_that_retry_moved_are_counted(
+    table: str,
+    tmp_path: Path,
+    with_flow: Callable[[Flow], None],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    study, store = made_up(tmp_path / "store")
+    train(store, models_of(study))
+    compared(study, store)
+    with_flow(lambda *_: None)
+    store.write_bytes(b"damaged", "tables", table, f"{store.parts(table)[0]}.parquet")
+    run.run_study(study, store.uri, retry={DAMAGED})
+    err = capsys.readouterr().err
+    assert f"Moved 1 damaged part of the tables to {store}/damaged." in err.splitlines()
+    assert "changes nothing" not in err and "tried again" not in err
 
 
 def test_workers_of_a_cluster_are_not_counted_here(

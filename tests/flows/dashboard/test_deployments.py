@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from prefect.utilities.callables import parameter_schema
 from pydantic import ValidationError
 
+from flows.dashboard import deployments
 from flows.dashboard.deployments import rank_deployment, report_deployment, study_deployment
 from flows.dashboard.forms import OwnData, RankForm, ReportForm, StudyForm
 from flows.dashboard.limits import VARIABLE, Limits
@@ -18,6 +20,7 @@ from infra.errors import WrongInput
 from infra.store import Store
 from metrics import METRICS
 from tasks.study.reading import preset_names, read_study
+from tests.flows.trained import compared, made_up, models_of, train
 
 
 def refusal(flow: Any, parameters: dict[str, Any]) -> str:
@@ -107,6 +110,15 @@ def test_every_field_says_what_it_is() -> None:
         ({"changes": ["seeds"]}, "--set: found"),
         ({"changes": ["training.steps=0"]}, "training.steps: found 0"),
         ({"methods": [{"method": "beta_vae", "strengths": []}]}, "methods.beta_vae: found"),
+        (
+            {
+                "methods": [
+                    {"method": "beta_vae", "strengths": [1]},
+                    {"method": "beta_vae", "strengths": [4]},
+                ]
+            },
+            "methods: found beta_vae twice; accepted: each method once",
+        ),
         ({"own_data": [{"name": "mine"}]}, "own_data: found"),
         ({"preset": "nope"}, "preset: found"),
         ({"retry": ["trained"]}, "retry: found"),
@@ -117,6 +129,53 @@ def test_the_rest_is_refused_in_one_line(form: dict[str, Any], message: str) -> 
         StudyForm.model_validate(form).study(Limits())
     assert str(refused.value).startswith(message)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "message"),
+    [(["mig"], "6 models: 6 trained, 6 scored"), ([], "6 models: 6 trained")],
+)
+def test_a_run_without_metrics_counts_no_scored_models(
+    metrics: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, store = made_up(tmp_path / "smoke", metrics=metrics)
+    train(store, models_of(study))
+    compared(study, store)
+    monkeypatch.setattr(StudyForm, "study", lambda *_: study)
+    monkeypatch.setattr(deployments, "DashboardPage", lambda *_: None)
+    monkeypatch.setattr(deployments, "kept_updated", lambda _: nullcontext())
+    assert deployments._study(StudyForm(), Limits(studies=str(tmp_path))) == message
+
+
+@pytest.mark.parametrize(
+    ("form", "message"),
+    [
+        ({"workers": 10_000}, "workers: found 10000; accepted: a number from 1 to "),
+        ({"changes": ["training.precision=bfloat16"]}, "training.precision: found 'bfloat16'"),
+    ],
+)
+def test_what_this_machine_lacks_is_refused_before_anything_is_written(
+    form: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tasks.study.precision.has_bfloat16", lambda: False)
+    monkeypatch.setattr("tasks.study.precision.has_nvidia_gpu", lambda: False)
+
+    def opened(*_: object) -> None:
+        raise OpenedError
+
+    monkeypatch.setattr(deployments, "open_study", opened)
+    limits = Limits(studies=str(tmp_path))
+    with pytest.raises(WrongInput) as refused:
+        deployments._study(StudyForm.model_validate(form), limits)
+    assert str(refused.value).startswith(message)
+    with pytest.raises(OpenedError):  # a cluster's machines are others
+        deployments._study(
+            StudyForm.model_validate(form), limits.model_copy(update={"ray": "head:6379"})
+        )
+
+
+class OpenedError(Exception):
+    """The study was opened in its store."""
 
 
 def test_a_preset_is_a_name_and_never_a_file(tmp_path: Path) -> None:

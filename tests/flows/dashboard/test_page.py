@@ -112,6 +112,18 @@ def test_the_bar_moves_while_models_train(api: Api, tmp_path: Path) -> None:
     assert [row["steps"] for row in json.loads(api.shown("s-cells"))] == ["25%", "0%", "0%"]
 
 
+def test_the_bar_counts_models_where_they_have_no_steps(api: Api, tmp_path: Path) -> None:
+    study, store = made_up(tmp_path / "s", methods={"pca": []}, metrics=[])
+    page_of(study, store, api).update()
+    assert api.shown("s-progress") == 0.0
+    assert [row["steps"] for row in json.loads(api.shown("s-cells"))] == ["0%"]
+    train(store, models_of(study)[:1])
+    later = Api()
+    page_of(study, store, later).update()
+    assert later.shown("s-progress") == 50.0
+    assert [row["steps"] for row in json.loads(later.shown("s-cells"))] == ["50%"]
+
+
 def test_the_bar_counts_training_and_scoring(api: Api, tmp_path: Path) -> None:
     study, store = made_up(tmp_path / "s", metrics=["mig", "sap"])
     train(store, models_of(study))  # mig, but not sap

@@ -45,7 +45,7 @@ def to_do(study: Study, store: Store) -> list[Model]:
 
 def test_nothing_is_done_where_nothing_is_damaged(done: tuple[Study, Store]) -> None:
     study, store = done
-    assert forget_damaged(study, store) == 0
+    assert forget_damaged(study, store) == (0, 0)
     assert is_finished(study, store, survey(study, store)) and not store.exists(DAMAGED)
 
 
@@ -57,7 +57,7 @@ def test_a_model_that_lost_what_only_training_gives_is_trained_again(
     model = models_of(study)[-1]
     flip(store, table, model.id)
     assert not to_do(study, store), "a run without --retry does not read it"
-    assert forget_damaged(study, store) == 1
+    assert forget_damaged(study, store).models == 1
     assert to_do(study, store) == [model]
     (aside,) = store.names(DAMAGED)
     assert aside.startswith(f"{table}-{model.id}") and not store.has_part(table, model.id)
@@ -71,7 +71,7 @@ def test_a_model_whose_weights_changed_is_trained_again(done: tuple[Study, Store
         write_weights(b"weights", model, 1, store)
     store.write_bytes(b"weighty", "models", changed.id, WEIGHTS)
     store.write_json({**older.identity, "channels": 1}, "models", older.id, IDENTITY)
-    assert forget_damaged(study, store) == 1
+    assert forget_damaged(study, store).models == 1
     assert to_do(study, store) == [changed]
 
 
@@ -80,7 +80,7 @@ def test_other_damaged_parts_of_the_same_model_are_no_obstacle(done: tuple[Study
     model = models_of(study)[-1]
     for table in ("scores", "representations"):
         flip(store, table, model.id)
-    assert forget_damaged(study, store) == 1
+    assert forget_damaged(study, store).models == 1
     assert to_do(study, store) == [model]
 
 
@@ -91,7 +91,7 @@ def test_all_models_of_a_merged_part_are_unless_they_have_their_own(
     one, other = study.cells()[0].models
     store.write_part("curves", other.id, {**other.keys, **CURVE})
     flip(store, "curves", merged_key(one.cell))
-    assert forget_damaged(study, store) == 1
+    assert forget_damaged(study, store).models == 1
     assert to_do(study, store) == [one]
 
 
@@ -99,7 +99,7 @@ def test_a_lost_representation_is_made_again_too(done: tuple[Study, Store]) -> N
     study, store = done
     model = models_of(study)[0]
     store.remove_part("representations", model.id)
-    assert forget_damaged(study, store) == 1
+    assert forget_damaged(study, store).models == 1
     assert to_do(study, store) == [model]
 
 
@@ -110,7 +110,7 @@ def test_other_parts_are_set_aside_and_made_again_by_any_run(
     study, store = done
     key = store.parts(table)[0]
     flip(store, table, key)
-    assert forget_damaged(study, store) == 0
+    assert forget_damaged(study, store) == (0, 1)
     assert not store.has_part(table, key) and len(store.names(DAMAGED)) == 1
     assert not is_finished(study, store, survey(study, store))
 
