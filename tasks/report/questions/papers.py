@@ -25,7 +25,7 @@ QUESTION = Question("Beside the papers", menu="Beside the papers", needs_factors
 SECONDS_PER_YEAR = 365.25 * 24 * 3600
 ABOUT = (
     "The published numbers that this report compares with, and those that it does not compute, by "
-    "table; a question that has no answer here lists none. Only numbers over a whole grid of the "
+    "table; a question without an answer here has no rows. Only numbers over a whole grid of the "
     "paper are judged: as many steps, the same data, architecture and settings, all strengths, and "
     "nine of ten models. There, agreement means that the 95% interval of the difference holds 0. "
     "It follows from the intervals of both; where the paper's number allows none, it is taken to "
