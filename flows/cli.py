@@ -513,7 +513,7 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:  # the reader, for example `head`, has ended
         sys.stderr.close()
         return 0
-    except OSError as error:
+    except Exception as error:
         from infra.files import refusal
 
         if (message := refusal(error)) is None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from infra.errors import WrongInput
+from infra.errors import PERMITTED, WrongInput
 
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -54,7 +54,11 @@ def new_file(path: Path, option: str, endings: Sequence[str]) -> Path:
         raise WrongInput(option, str(path), f"a name that ends in {' or '.join(endings)}")
     if not can_exist(path):
         raise WrongInput(option, str(path), "a shorter name, without zero bytes")
-    if path.exists() or path.is_symlink():
+    try:
+        is_taken = path.exists() or path.is_symlink()
+    except OSError as error:  # a folder on the way to it may not be entered
+        raise WrongInput(option, f"{path} ({error.strerror or error})", PERMITTED) from None
+    if is_taken:
         raise WrongInput(option, str(path), "a file that does not exist yet")
     if not path.parent.is_dir():
         raise WrongInput(option, f"{path}, whose folder does not exist", "a folder that exists")

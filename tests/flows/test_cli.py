@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import inspect
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -242,6 +244,43 @@ def test_a_place_that_cannot_be_written_is_refused(
     err = capsys.readouterr().err
     assert err.count("\n") == 1
     assert "a folder that can be written" in err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["status", "shut/x"],
+        ["report", "shut/x"],
+        ["rank", "shut/x"],
+        ["show", "a", "--store", "shut/x"],
+        ["cite", "shut/x"],
+        ["plan", "smoke", "--store", "shut/x"],
+        ["run", "smoke", "--store", "shut/x"],
+        ["run", "smoke", "--timeline", "shut/x.json"],
+        ["score", "shut/x.npz"],
+        ["data", "list", "--data-dir", "shut/x"],
+    ],
+)
+def test_a_place_without_permission_is_one_line(
+    arguments: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    stat = os.stat
+
+    def without_permission(path: object, **options: bool) -> os.stat_result:
+        if "/shut/" in f"/{path}":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return stat(path, **options)  # type: ignore[arg-type]
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("os.stat", without_permission)
+    monkeypatch.setattr("os.environ", dict(os.environ))  # --data-dir changes it
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1
+    assert "Permission denied" in err and "accepted: a place that you may read and write" in err
 
 
 @pytest.mark.slow
