@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,6 +14,7 @@ from flows.options import DATA_HELP, DataDir, Json, use_folder
 from infra.errors import WrongInput, one_of
 from infra.runtime import check_workers, fast_products, quieten
 
+PIPE_CLOSED = 141  # as a shell reports a program that SIGPIPE ended
 Spec = Annotated[str, Parameter(help="a preset's name, or a YAML file")]
 Overrides = Annotated[
     tuple[str, ...], Parameter(name="--set", help="key=value that changes the spec", negative="")
@@ -499,28 +501,46 @@ def main(arguments: list[str] | None = None) -> int:
             print_error=False,
             result_action="return_value",
         )
+        if sys.stdout:
+            sys.stdout.flush()
     except CycloptsError as error:
         from flows.commands.usage import as_wrong_input
 
-        say(f"tolstoy: {' '.join(str(as_wrong_input(error) or error).split())}")
-        return 2
+        return _ended(2, " ".join(str(as_wrong_input(error) or error).split()))
     except WrongInput as error:
-        say(f"tolstoy: {' '.join(str(error).split())}")
-        return 2
+        return _ended(2, " ".join(str(error).split()))
     except KeyboardInterrupt:
-        print("tolstoy: interrupted", file=sys.stderr)
-        return 130
+        return _ended(130, "interrupted")
     except BrokenPipeError:  # the reader, for example `head`, has ended
-        sys.stderr.close()
-        return 0
+        _drop_output()
+        return PIPE_CLOSED
     except Exception as error:
         from infra.files import refusal
 
         if (message := refusal(error)) is None:
             raise
-        say(f"tolstoy: {message}")
-        return 2
+        return _ended(2, str(message))
     return code if isinstance(code, int) else 0
+
+
+def _ended(code: int, reason: str) -> int:
+    """The exit code, after its reason is printed where somebody still reads."""
+    try:
+        say(f"tolstoy: {reason}")
+    except OSError:
+        _drop_output()
+    return code
+
+
+def _drop_output() -> None:
+    """Send what is still to be written nowhere: Python would write it at its end, and fail."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 if __name__ == "__main__":

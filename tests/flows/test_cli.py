@@ -283,6 +283,23 @@ def test_a_place_without_permission_is_one_line(
     assert "Permission denied" in err and "accepted: a place that you may read and write" in err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [(["cite"], 141), (["status", "/nowhere"], 2), (["rum"], 2)],
+)
+def test_a_reader_that_has_ended_is_no_success(arguments: list[str], code: int) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "flows.cli", *arguments]
+    try:
+        assert subprocess.run(command, stdout=writing, stderr=writing).returncode == code
+        ended = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True)
+    finally:
+        os.close(writing)
+    assert ended.returncode == code
+    assert ended.stderr.count("\n") == (code == 2)
+
+
 @pytest.mark.slow
 def test_a_failed_model_is_listed_and_trained_again_with_retry(spec: Path, tmp_path: Path) -> None:
     broken = write_spec(tmp_path / "broken.yaml", methods={"beta_vae": [1e300]}, seeds=1)
