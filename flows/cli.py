@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from cyclopts import App, CycloptsError, Parameter
 
 from flows.commands.text import say, spell_out
-from flows.options import DATA_HELP, DataDir, Json, use_folder
+from flows.options import DATA_HELP, DataDir, Json, WholeNumber, use_folder
 from infra.errors import WrongInput, one_of
 from infra.runtime import check_workers, fast_products, quieten
 
@@ -54,10 +54,10 @@ def plan(
     set_: Overrides = (),
     store: StorePlace = None,
     cores: Annotated[
-        int | None, Parameter(help="how long on so many cores? [this machine's]")
+        WholeNumber | None, Parameter(help="how long on so many cores? [this machine's]")
     ] = None,
     gpus: Annotated[
-        int | None, Parameter(help="and on so many GPUs, one for each model [0]")
+        WholeNumber | None, Parameter(help="and on so many GPUs, one for each model [0]")
     ] = None,
     ray: Annotated[
         str | None, Parameter(help="how long on this Ray cluster, as it is now?")
@@ -87,7 +87,9 @@ def run(
     *,
     set_: Overrides = (),
     store: StorePlace = None,
-    workers: Annotated[int | None, Parameter(help="models at once on this machine [cores]")] = None,
+    workers: Annotated[
+        WholeNumber | None, Parameter(help="models at once on this machine [cores]")
+    ] = None,
     ray: RayAddress = None,
     retry: Annotated[
         str,
@@ -205,11 +207,15 @@ def score(
     /,
     *,
     metrics: Annotated[str | None, Parameter(help="names, separated by commas [all]")] = None,
-    seed: Annotated[int, Parameter(help="of the metrics' random draws")] = 0,
-    repeat: Annotated[int, Parameter(help="number of seeds, for mean and standard deviation")] = 1,
-    bins: Annotated[int, Parameter(help="for continuous factors, where classes are needed")] = 10,
+    seed: Annotated[WholeNumber, Parameter(help="of the metrics' random draws")] = 0,
+    repeat: Annotated[
+        WholeNumber, Parameter(help="number of seeds, for mean and standard deviation")
+    ] = 1,
+    bins: Annotated[
+        WholeNumber, Parameter(help="for continuous factors, where classes are needed")
+    ] = 10,
     points: Annotated[
-        int | None, Parameter(help="score so many points, drawn at random [all]")
+        WholeNumber | None, Parameter(help="score so many points, drawn at random [all]")
     ] = None,
     out: Annotated[Path | None, Parameter(help=".parquet table to write")] = None,
     plot: Annotated[Path | None, Parameter(help="picture of factor × latent matrices")] = None,
@@ -294,9 +300,9 @@ def rank(
         Parameter(help="lasso, lasso_cv, spearman, centrality, cka, cca [the study's, or lasso]"),
     ] = None,
     p: Annotated[
-        int | None, Parameter(help="comparisons per model, 0 for all [the study's, or all]")
+        WholeNumber | None, Parameter(help="comparisons per model, 0 for all [the study's, or all]")
     ] = None,
-    top: Annotated[int, Parameter(help="lines of the table; --json prints all")] = 20,
+    top: Annotated[WholeNumber, Parameter(help="lines of the table; --json prints all")] = 20,
     per_informative: Annotated[
         bool, Parameter(help="also the best model for each number of informative latents")
     ] = False,
@@ -404,12 +410,14 @@ def doctor(
 @app.command
 def serve(
     *,
-    port: Annotated[int, Parameter(help="of the dashboard; reports are on port + 1")] = 4200,
+    port: Annotated[
+        WholeNumber, Parameter(help="of the dashboard; reports are on port + 1")
+    ] = 4200,
     host: Annotated[str, Parameter(help="address to listen on")] = "127.0.0.1",
     studies: Annotated[str, Parameter(help="folder or URI that holds the stores")] = "studies",
     ray: RayAddress = None,
     workers: Annotated[
-        int | None, Parameter(help="models at once on this machine, at most [cores]")
+        WholeNumber | None, Parameter(help="models at once on this machine, at most [cores]")
     ] = None,
     cron: Annotated[
         str | None,
@@ -426,7 +434,7 @@ def serve(
         tuple[str, ...], Parameter(help="another name of this server, as a proxy sends it")
     ] = (),
     keep_days: Annotated[
-        int | None,
+        WholeNumber | None,
         Parameter(help="remove runs from Prefect's database so long after their end [never]"),
     ] = None,
     data_dir: DataDir = None,
@@ -461,14 +469,14 @@ def bench(
     name: str,
     /,
     *,
-    size: Annotated[int | None, Parameter(help="a smaller or larger problem")] = None,
+    size: Annotated[WholeNumber | None, Parameter(help="a smaller or larger problem")] = None,
     experiment: Annotated[str | None, Parameter(help="with metrics: the experiment to run")] = None,
     mode: Annotated[
         str | None,
         Parameter(name="--as", help="with metrics: whose settings, review or study [review]"),
     ] = None,
     repeats: Annotated[
-        int | None, Parameter(help="with metrics: for mean and deviation [5]")
+        WholeNumber | None, Parameter(help="with metrics: for mean and deviation [5]")
     ] = None,
     plot: Annotated[Path | None, Parameter(help="with metrics: picture of the curves")] = None,
     json: Json = False,

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
-from cyclopts import Parameter
+from cyclopts import Parameter, Token, convert
 
 Json = Annotated[bool, Parameter(negative="", help="print JSON for a program to read")]
+
+
+def whole_number(kind: type[int], tokens: Sequence[Token]) -> int:
+    """The value of an option. Cyclopts alone rounds a fraction and says nothing."""
+    if "." in tokens[0].value:
+        raise ValueError
+    return cast(int, convert(kind, [tokens[0].value]))
+
+
+WholeNumber = Annotated[int, Parameter(converter=whole_number)]
 DataDir = Annotated[
     str | None, Parameter(help="folder of prepared data [TOLSTOY_DATA, or the user's cache]")
 ]

@@ -13,11 +13,14 @@ from typing import Literal
 import pytest
 
 from flows.cli import app, main
+from flows.commands.data import data_app
+from flows.options import whole_number
 from tasks.study.reading import PRESETS
 from tests.flows.conftest import tolstoy, write_spec
 from tests.timelines import check_timeline
 
 COMMANDS = [name for name in app if not name.startswith("-")]
+DATA_COMMANDS = [name for name in data_app if not name.startswith("-")]
 README = Path(__file__).parents[2] / "README.md"
 
 
@@ -30,6 +33,20 @@ def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[st
 def test_every_command_stands_in_the_documentation() -> None:
     page = (README.parent / "docs" / "commands.md").read_text(encoding="utf-8")
     assert [command for command in COMMANDS if f"tolstoy {command}" not in page] == []
+
+
+def test_every_whole_number_is_read_by_our_own_function() -> None:
+    """Cyclopts alone rounds 1.5 and says nothing."""
+    others = [name for name in COMMANDS if name != "data"]
+    commands = [*(app[name] for name in others), *(data_app[name] for name in DATA_COMMANDS)]
+    numbers = [
+        argument
+        for command in commands
+        for argument in command.assemble_argument_collection()
+        if argument.hint in (int, int | None)
+    ]
+    assert len(numbers) > 15
+    assert [each.name for each in numbers if each.parameter.converter is not whole_number] == []
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -136,6 +153,21 @@ def test_lines_of_help_fit_a_terminal() -> None:
         (["plan", "smoke", "--store", "a" * 256], ["store", "names of at most 255 bytes"]),
         (["run", "smoke", "--set", "training={steps: 1, steps: 2}"], ["--set training", "YAML"]),
         (["run", "smoke", "--workers", "two"], ["--workers: found 'two'; accepted: a whole"]),
+        (
+            ["run", "smoke", "--workers", "1.5"],
+            ["--workers: found '1.5'; accepted: a whole number"],
+        ),
+        (["score", "a.npz", "--seed=-1.7"], ["--seed: found '-1.7'; accepted: a whole number"]),
+        (["rank", "a", "--p", "1.e400"], ["--p: found '1.e400'; accepted: a whole number"]),
+        (["data", "export", "a", "--seed", "0.5"], ["--seed: found '0.5'; accepted: a whole"]),
+        (
+            ["data", "list", "--data-dir", "~nobody-here/c"],
+            ["--data-dir", "~nobody-here/c", "user"],
+        ),
+        (
+            ["data", "export", "~nobody-here/x", "--sheet", "s.png"],
+            ["data set: found '~nobody-here/x'", "~NAME is the home of a user"],
+        ),
         (["--install-completion", "--shell", "zhs"], ["--shell: found 'zhs'", "mean zsh?"]),
         (["run", "smoke", "--json=perhaps"], ["--json: found 'perhaps'; accepted: true, false"]),
         (["run", "smoke", "--store"], ["--store: found 'nothing'; accepted: folder or URI"]),
