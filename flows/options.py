@@ -32,9 +32,10 @@ def use_folder(data_dir: str | None) -> Path:
 
     from data.base.cache import ENVIRONMENT, folder
     from infra.errors import WrongInput
+    from infra.new_file import absolute
 
     if data_dir is not None:
         if not data_dir.strip():
             raise WrongInput("--data-dir", data_dir, "a folder")
-        os.environ[ENVIRONMENT] = str(Path(data_dir).expanduser().absolute())
+        os.environ[ENVIRONMENT] = str(absolute("--data-dir", data_dir))
     return folder()

@@ -1,5 +1,5 @@
-"""Files on this machine: whether they exist, how they appear whole or not at all, and those that a
-command makes new."""
+"""Files on this machine: where they are, whether they exist, how they appear whole or not at all,
+and those that a command makes new."""
 
 from __future__ import annotations
 
@@ -11,6 +11,22 @@ from pathlib import Path
 from infra.errors import PERMITTED, WrongInput
 
 PICTURES = (".png", ".svg", ".pdf")
+
+
+def absolute(field: str, place: str) -> Path:
+    """The absolute path; `~` and `~name` are the homes of users that exist."""
+    return Path(with_home(field, place)).absolute()
+
+
+def with_home(field: str, place: str) -> str:
+    """The same place, without `~` or `~name` at its start; a URI has none."""
+    if not place.startswith("~"):
+        return place
+    try:
+        return str(Path(place).expanduser())
+    except RuntimeError:
+        accepted = "a path; ~NAME is the home of a user of this machine"
+        raise WrongInput(field, place, accepted) from None
 
 
 def is_file(path: Path) -> bool:

@@ -45,7 +45,7 @@ def test_every_whole_number_is_read_by_our_own_function() -> None:
         for argument in command.assemble_argument_collection()
         if argument.hint in (int, int | None)
     ]
-    assert len(numbers) > 15
+    assert len(numbers) > 10
     assert [each.name for each in numbers if each.parameter.converter is not whole_number] == []
 
 
@@ -160,6 +160,14 @@ def test_lines_of_help_fit_a_terminal() -> None:
         (["score", "a.npz", "--seed=-1.7"], ["--seed: found '-1.7'; accepted: a whole number"]),
         (["rank", "a", "--p", "1.e400"], ["--p: found '1.e400'; accepted: a whole number"]),
         (["data", "export", "a", "--seed", "0.5"], ["--seed: found '0.5'; accepted: a whole"]),
+        (
+            ["data", "list", "--data-dir", "~nobody-here/c"],
+            ["--data-dir", "~nobody-here/c", "user"],
+        ),
+        (
+            ["data", "export", "~nobody-here/x", "--sheet", "s.png"],
+            ["data set: found '~nobody-here/x'", "~NAME is the home of a user"],
+        ),
         (
             ["data", "list", "--data-dir", "~nobody-here/c"],
             ["--data-dir", "~nobody-here/c", "user"],
