@@ -448,8 +448,12 @@ def serve(
     from flows.commands.serve import ServeOptions
     from flows.commands.serve import serve as serve_until_stopped
     from flows.dashboard.limits import Limits
+    from infra.new_file import with_home
 
     use_folder(data_dir)
+    studies = with_home("--studies", studies)
+    if allow_data is not None:
+        allow_data = with_home("--allow-data", allow_data)
     limits = Limits(studies=studies, ray=ray, workers=workers, allow_data=allow_data)
     options = ServeOptions(
         host=host,

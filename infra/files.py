@@ -19,6 +19,7 @@ import pyarrow.fs as pafs
 
 from infra import object_store
 from infra.errors import PERMITTED, RUN_AGAIN, WrongInput
+from infra.new_file import absolute
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 AWAY = (  # of a drive that fails, and of one whose server is gone
@@ -97,7 +98,7 @@ class Files:
                 reason = _first_line(error)
                 raise WrongInput("store", str(self), f"a folder or a URI ({reason})") from None
         else:
-            self.fs, self.root = pafs.LocalFileSystem(), str(Path(self.uri).absolute())
+            self.fs, self.root = pafs.LocalFileSystem(), str(absolute("store", self.uri))
             self.uri = self.root  # workers start in folders of their own
             if any(len(os.fsencode(name)) > LONGEST_NAME for name in Path(self.root).parts):
                 accepted = f"names of at most {LONGEST_NAME} bytes"

@@ -176,6 +176,7 @@ def test_lines_of_help_fit_a_terminal() -> None:
             ["data", "export", "~nobody-here/x", "--sheet", "s.png"],
             ["data set: found '~nobody-here/x'", "~NAME is the home of a user"],
         ),
+        (["serve", "--studies", "~nobody-here/x"], ["--studies: found '~nobody-here/x'", "user"]),
         (["--install-completion", "--shell", "zhs"], ["--shell: found 'zhs'", "mean zsh?"]),
         (["run", "smoke", "--json=perhaps"], ["--json: found 'perhaps'; accepted: true, false"]),
         (["run", "smoke", "--store"], ["--store: found 'nothing'; accepted: folder or URI"]),

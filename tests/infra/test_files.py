@@ -207,6 +207,14 @@ def test_a_store_is_no_file(tmp_path: Path) -> None:
         Store(tmp_path / "notes.txt")
 
 
+def test_a_store_may_be_in_somebodys_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert Store("~/x").root == str(tmp_path / "x")
+    assert Store("./~").root == str(Path.cwd() / "~")
+    with pytest.raises(WrongInput, match="store: found '~nobody-here/x'; accepted: a path; ~NAME"):
+        Store("~nobody-here/x")
+
+
 def test_a_folder_that_somebody_removes_while_a_file_is_written_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
