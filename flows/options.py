@@ -22,8 +22,19 @@ WholeNumber = Annotated[int, Parameter(converter=whole_number)]
 DataDir = Annotated[
     str | None, Parameter(help="folder of prepared data [TOLSTOY_DATA, or the user's cache]")
 ]
+MOST_SECONDS = 86_400  # a day
+NO_WATCH = "nothing, except with --watch"
 # Of the command `data`, whose module is imported only when it is used.
 DATA_HELP = "Data sets: list, fetch, check, export, clean.\n\nExample: tolstoy data list"
+
+
+def check_every(seconds: float | None, watch: bool) -> None:
+    """Raise if this is no time between two looks, or if nothing is watched."""
+    from infra.errors import WrongInput
+
+    if seconds is not None and not (watch and 0 < seconds <= MOST_SECONDS):
+        accepted = f"seconds above 0, at most {MOST_SECONDS:,}" if watch else NO_WATCH
+        raise WrongInput("--every", seconds, accepted)
 
 
 def use_folder(data_dir: str | None) -> Path:
