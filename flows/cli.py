@@ -92,12 +92,12 @@ def run(
     ] = None,
     ray: RayAddress = None,
     retry: Annotated[
-        str,
+        str | None,
         Parameter(
             help="train again the models that: failed, diverged, or failed,diverged; damaged: "
             "those whose results cannot be read"
         ),
-    ] = "",
+    ] = None,
     join: Annotated[bool, Parameter(help="work together with the run that has the store")] = False,
     timeline: Annotated[
         Path | None, Parameter(help=".json file to write: what ran where, for chrome://tracing")
@@ -118,10 +118,11 @@ def run(
             from tasks.study.model import CAN_RETRY, DAMAGED
             from tasks.study.reading import read_study
 
-        statuses = {status for status in retry.split(",") if status}
+        statuses = _names(retry) if retry is not None else ()
         accepted = (*CAN_RETRY, DAMAGED)
-        for status in statuses - set(accepted):
-            raise WrongInput("--retry", status, one_of(accepted, status))
+        for status in statuses:
+            if status not in accepted:
+                raise WrongInput("--retry", status, one_of(accepted, status))
         use_folder(data_dir)
         study = read_study(spec, set_)
         return run_study(
@@ -129,7 +130,7 @@ def run(
             f"studies/{study.name}" if store is None else store,
             workers=workers,
             ray=ray,
-            retry=statuses,
+            retry=set(statuses),
             join=join,
             json=json,
         )
@@ -249,6 +250,19 @@ def score(
 
         if file is not None:
             raise WrongInput("FILE", str(file), "nothing, as --explain needs no file")
+        of_scores = {
+            "--metrics": metrics is not None,
+            "--seed": seed != 0,
+            "--repeat": repeat != 1,
+            "--bins": bins != 10,
+            "--points": points is not None,
+            "--out": out is not None,
+            "--plot": plot is not None,
+            "--parts": parts,
+        }
+        if given := [option for option, is_given in of_scores.items() if is_given]:
+            accepted = "names of metrics and --json, as nothing is scored"
+            raise WrongInput("--explain", given[0], accepted)
         return explain_metrics(_names(",".join(explain)) if explain else tuple(METRICS), json=json)
     if file is None:
         raise WrongInput("FILE", "nothing", "a file with codes and factors; or --explain")

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Literal
+from unittest.mock import Mock
 
 import pytest
 
@@ -195,6 +196,11 @@ def test_lines_of_help_fit_a_terminal() -> None:
         (["status"], ["STORE: found 'nothing'; accepted: a value (tolstoy status --help)"]),
         (["status", "a", "b"], ["arguments: found 'b'; accepted: no more than tolstoy status"]),
         (["run", "smoke", "--retry", "diverge"], ["--retry", "did you mean diverged?"]),
+        (["run", "smoke", "--retry", ","], ["--retry: found ''; accepted: failed, diverged"]),
+        (["run", "smoke", "--retry", ""], ["--retry: found ''; accepted: failed, diverged"]),
+        (["run", "smoke", "--retry", "failed,"], ["--retry: found ''; accepted: failed, diverged"]),
+        (["score", "--explain", "--metrics", "mig"], ["--explain: found '--metrics'; accepted"]),
+        (["score", "--explain", "mig", "--parts"], ["--explain: found '--parts'; accepted: names"]),
         (["run", "smoke", "--stor", "x"], ["--stor", "--store"]),
         (["score", "--bogus"], ["option", "--bogus", "accepted: --metrics, --seed"]),
         (["rum", "smoke"], ["command: found 'rum'", "did you mean run?"]),
@@ -339,6 +345,18 @@ def test_a_reader_that_has_ended_is_no_success(arguments: list[str], code: int) 
         os.close(writing)
     assert ended.returncode == code
     assert ended.stderr.count("\n") == (code == 2)
+
+
+def test_names_to_retry_may_have_blanks_around_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_study = Mock(return_value=0)
+    monkeypatch.setattr("flows.commands.run.run_study", run_study)
+    store = str(tmp_path / "store")
+    assert main(["run", "smoke", "--store", store, "--retry", "failed, diverged"]) == 0
+    assert run_study.call_args.kwargs["retry"] == {"failed", "diverged"}
+    assert main(["run", "smoke", "--store", store]) == 0
+    assert run_study.call_args.kwargs["retry"] == set()
 
 
 @pytest.mark.slow
