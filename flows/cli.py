@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,10 +10,11 @@ from typing import Annotated, Any
 from cyclopts import App, CycloptsError, Parameter
 
 from flows.commands.text import say, spell_out
-from flows.options import DATA_HELP, DataDir, Json, use_folder
+from flows.options import DATA_HELP, DataDir, Json, WholeNumber, use_folder
 from infra.errors import WrongInput, one_of
 from infra.runtime import check_workers, fast_products, quieten
 
+PIPE_CLOSED = 141  # as a shell reports a program that SIGPIPE ended
 Spec = Annotated[str, Parameter(help="a preset's name, or a YAML file")]
 Overrides = Annotated[
     tuple[str, ...], Parameter(name="--set", help="key=value that changes the spec", negative="")
@@ -52,10 +54,10 @@ def plan(
     set_: Overrides = (),
     store: StorePlace = None,
     cores: Annotated[
-        int | None, Parameter(help="how long on so many cores? [this machine's]")
+        WholeNumber | None, Parameter(help="how long on so many cores? [this machine's]")
     ] = None,
     gpus: Annotated[
-        int | None, Parameter(help="and on so many GPUs, one for each model [0]")
+        WholeNumber | None, Parameter(help="and on so many GPUs, one for each model [0]")
     ] = None,
     ray: Annotated[
         str | None, Parameter(help="how long on this Ray cluster, as it is now?")
@@ -85,15 +87,17 @@ def run(
     *,
     set_: Overrides = (),
     store: StorePlace = None,
-    workers: Annotated[int | None, Parameter(help="models at once on this machine [cores]")] = None,
+    workers: Annotated[
+        WholeNumber | None, Parameter(help="models at once on this machine [cores]")
+    ] = None,
     ray: RayAddress = None,
     retry: Annotated[
-        str,
+        str | None,
         Parameter(
             help="train again the models that: failed, diverged, or failed,diverged; damaged: "
             "those whose results cannot be read"
         ),
-    ] = "",
+    ] = None,
     join: Annotated[bool, Parameter(help="work together with the run that has the store")] = False,
     timeline: Annotated[
         Path | None, Parameter(help=".json file to write: what ran where, for chrome://tracing")
@@ -114,10 +118,11 @@ def run(
             from tasks.study.model import CAN_RETRY, DAMAGED
             from tasks.study.reading import read_study
 
-        statuses = {status for status in retry.split(",") if status}
+        statuses = _names(retry) if retry is not None else ()
         accepted = (*CAN_RETRY, DAMAGED)
-        for status in statuses - set(accepted):
-            raise WrongInput("--retry", status, one_of(accepted, status))
+        for status in statuses:
+            if status not in accepted:
+                raise WrongInput("--retry", status, one_of(accepted, status))
         use_folder(data_dir)
         study = read_study(spec, set_)
         return run_study(
@@ -125,7 +130,7 @@ def run(
             f"studies/{study.name}" if store is None else store,
             workers=workers,
             ray=ray,
-            retry=statuses,
+            retry=set(statuses),
             join=join,
             json=json,
         )
@@ -203,11 +208,15 @@ def score(
     /,
     *,
     metrics: Annotated[str | None, Parameter(help="names, separated by commas [all]")] = None,
-    seed: Annotated[int, Parameter(help="of the metrics' random draws")] = 0,
-    repeat: Annotated[int, Parameter(help="number of seeds, for mean and standard deviation")] = 1,
-    bins: Annotated[int, Parameter(help="for continuous factors, where classes are needed")] = 10,
+    seed: Annotated[WholeNumber, Parameter(help="of the metrics' random draws")] = 0,
+    repeat: Annotated[
+        WholeNumber, Parameter(help="number of seeds, for mean and standard deviation")
+    ] = 1,
+    bins: Annotated[
+        WholeNumber, Parameter(help="for continuous factors, where classes are needed")
+    ] = 10,
     points: Annotated[
-        int | None, Parameter(help="score so many points, drawn at random [all]")
+        WholeNumber | None, Parameter(help="score so many points, drawn at random [all]")
     ] = None,
     out: Annotated[Path | None, Parameter(help=".parquet table to write")] = None,
     plot: Annotated[Path | None, Parameter(help="picture of factor × latent matrices")] = None,
@@ -241,6 +250,19 @@ def score(
 
         if file is not None:
             raise WrongInput("FILE", str(file), "nothing, as --explain needs no file")
+        of_scores = {
+            "--metrics": metrics is not None,
+            "--seed": seed != 0,
+            "--repeat": repeat != 1,
+            "--bins": bins != 10,
+            "--points": points is not None,
+            "--out": out is not None,
+            "--plot": plot is not None,
+            "--parts": parts,
+        }
+        if given := [option for option, is_given in of_scores.items() if is_given]:
+            accepted = "names of metrics and --json, as nothing is scored"
+            raise WrongInput("--explain", given[0], accepted)
         return explain_metrics(_names(",".join(explain)) if explain else tuple(METRICS), json=json)
     if file is None:
         raise WrongInput("FILE", "nothing", "a file with codes and factors; or --explain")
@@ -292,9 +314,9 @@ def rank(
         Parameter(help="lasso, lasso_cv, spearman, centrality, cka, cca [the study's, or lasso]"),
     ] = None,
     p: Annotated[
-        int | None, Parameter(help="comparisons per model, 0 for all [the study's, or all]")
+        WholeNumber | None, Parameter(help="comparisons per model, 0 for all [the study's, or all]")
     ] = None,
-    top: Annotated[int, Parameter(help="lines of the table; --json prints all")] = 20,
+    top: Annotated[WholeNumber, Parameter(help="lines of the table; --json prints all")] = 20,
     per_informative: Annotated[
         bool, Parameter(help="also the best model for each number of informative latents")
     ] = False,
@@ -402,12 +424,14 @@ def doctor(
 @app.command
 def serve(
     *,
-    port: Annotated[int, Parameter(help="of the dashboard; reports are on port + 1")] = 4200,
+    port: Annotated[
+        WholeNumber, Parameter(help="of the dashboard; reports are on port + 1")
+    ] = 4200,
     host: Annotated[str, Parameter(help="address to listen on")] = "127.0.0.1",
     studies: Annotated[str, Parameter(help="folder or URI that holds the stores")] = "studies",
     ray: RayAddress = None,
     workers: Annotated[
-        int | None, Parameter(help="models at once on this machine, at most [cores]")
+        WholeNumber | None, Parameter(help="models at once on this machine, at most [cores]")
     ] = None,
     cron: Annotated[
         str | None,
@@ -424,7 +448,7 @@ def serve(
         tuple[str, ...], Parameter(help="another name of this server, as a proxy sends it")
     ] = (),
     keep_days: Annotated[
-        int | None,
+        WholeNumber | None,
         Parameter(help="remove runs from Prefect's database so long after their end [never]"),
     ] = None,
     data_dir: DataDir = None,
@@ -438,8 +462,12 @@ def serve(
     from flows.commands.serve import ServeOptions
     from flows.commands.serve import serve as serve_until_stopped
     from flows.dashboard.limits import Limits
+    from infra.new_file import with_home
 
     use_folder(data_dir)
+    studies = with_home("--studies", studies)
+    if allow_data is not None:
+        allow_data = with_home("--allow-data", allow_data)
     limits = Limits(studies=studies, ray=ray, workers=workers, allow_data=allow_data)
     options = ServeOptions(
         host=host,
@@ -459,14 +487,14 @@ def bench(
     name: str,
     /,
     *,
-    size: Annotated[int | None, Parameter(help="a smaller or larger problem")] = None,
+    size: Annotated[WholeNumber | None, Parameter(help="a smaller or larger problem")] = None,
     experiment: Annotated[str | None, Parameter(help="with metrics: the experiment to run")] = None,
     mode: Annotated[
         str | None,
         Parameter(name="--as", help="with metrics: whose settings, review or study [review]"),
     ] = None,
     repeats: Annotated[
-        int | None, Parameter(help="with metrics: for mean and deviation [5]")
+        WholeNumber | None, Parameter(help="with metrics: for mean and deviation [5]")
     ] = None,
     plot: Annotated[Path | None, Parameter(help="with metrics: picture of the curves")] = None,
     json: Json = False,
@@ -499,28 +527,46 @@ def main(arguments: list[str] | None = None) -> int:
             print_error=False,
             result_action="return_value",
         )
+        if sys.stdout:
+            sys.stdout.flush()
     except CycloptsError as error:
         from flows.commands.usage import as_wrong_input
 
-        say(f"tolstoy: {' '.join(str(as_wrong_input(error) or error).split())}")
-        return 2
+        return _ended(2, " ".join(str(as_wrong_input(error) or error).split()))
     except WrongInput as error:
-        say(f"tolstoy: {' '.join(str(error).split())}")
-        return 2
+        return _ended(2, " ".join(str(error).split()))
     except KeyboardInterrupt:
-        print("tolstoy: interrupted", file=sys.stderr)
-        return 130
+        return _ended(130, "interrupted")
     except BrokenPipeError:  # the reader, for example `head`, has ended
-        sys.stderr.close()
-        return 0
-    except OSError as error:
+        _drop_output()
+        return PIPE_CLOSED
+    except Exception as error:
         from infra.files import refusal
 
         if (message := refusal(error)) is None:
             raise
-        say(f"tolstoy: {message}")
-        return 2
+        return _ended(2, str(message))
     return code if isinstance(code, int) else 0
+
+
+def _ended(code: int, reason: str) -> int:
+    """The exit code, after its reason is printed where somebody still reads."""
+    try:
+        say(f"tolstoy: {reason}")
+    except OSError:
+        _drop_output()
+    return code
+
+
+def _drop_output() -> None:
+    """Send what is still to be written nowhere: Python would write it at its end, and fail."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 if __name__ == "__main__":

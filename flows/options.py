@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
-from cyclopts import Parameter
+from cyclopts import Parameter, Token, convert
 
 Json = Annotated[bool, Parameter(negative="", help="print JSON for a program to read")]
+
+
+def whole_number(kind: type[int], tokens: Sequence[Token]) -> int:
+    """The value of an option. Cyclopts alone rounds a fraction and says nothing."""
+    if "." in tokens[0].value:
+        raise ValueError
+    return cast(int, convert(kind, [tokens[0].value]))
+
+
+WholeNumber = Annotated[int, Parameter(converter=whole_number)]
 DataDir = Annotated[
     str | None, Parameter(help="folder of prepared data [TOLSTOY_DATA, or the user's cache]")
 ]
+MOST_SECONDS = 86_400  # a day
+NO_WATCH = "nothing, except with --watch"
 # Of the command `data`, whose module is imported only when it is used.
 DATA_HELP = "Data sets: list, fetch, check, export, clean.\n\nExample: tolstoy data list"
+
+
+def check_every(seconds: float | None, watch: bool) -> None:
+    """Raise if this is no time between two looks, or if nothing is watched."""
+    from infra.errors import WrongInput
+
+    if seconds is not None and not (watch and 0 < seconds <= MOST_SECONDS):
+        accepted = f"seconds above 0, at most {MOST_SECONDS:,}" if watch else NO_WATCH
+        raise WrongInput("--every", seconds, accepted)
 
 
 def use_folder(data_dir: str | None) -> Path:
@@ -21,9 +43,10 @@ def use_folder(data_dir: str | None) -> Path:
 
     from data.base.cache import ENVIRONMENT, folder
     from infra.errors import WrongInput
+    from infra.new_file import absolute
 
     if data_dir is not None:
         if not data_dir.strip():
             raise WrongInput("--data-dir", data_dir, "a folder")
-        os.environ[ENVIRONMENT] = str(Path(data_dir).expanduser().absolute())
+        os.environ[ENVIRONMENT] = str(absolute("--data-dir", data_dir))
     return folder()

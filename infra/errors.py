@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 # Phrases that several messages share; tests refer to them, too.
 RUN_AGAIN = "Run the same command again to continue."
+PERMITTED = "a place that you may read and write"
 RAY_CLUSTER = "a Ray cluster that runs"
 LONGEST_FIELD = 400  # characters; a key of a spec is as long as its author wants
 # Also those that end a line or turn the direction of writing, beyond ASCII.

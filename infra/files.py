@@ -6,6 +6,7 @@ import errno
 import fcntl
 import json
 import os
+import re
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +18,8 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from infra import object_store
-from infra.errors import RUN_AGAIN, WrongInput
+from infra.errors import PERMITTED, RUN_AGAIN, WrongInput
+from infra.new_file import absolute
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 AWAY = (  # of a drive that fails, and of one whose server is gone
@@ -28,7 +30,10 @@ AWAY = (  # of a drive that fails, and of one whose server is gone
     errno.EHOSTDOWN,
     errno.EHOSTUNREACH,
 )
+NOT_PERMITTED = (errno.EACCES, errno.EPERM)
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)  # as on USB sticks
+QUOTED = re.compile(r"'(/[^']+)'")
+LONGEST_REASON = 200  # characters
 LONGEST_NAME = 255  # bytes, in most file systems
 ACCEPTED = "a store that can be read and written, with free space"
 PROBE = ".probe"
@@ -49,12 +54,28 @@ def out_of_reach(error: BaseException) -> str:
     return os.strerror(error.errno) if error.errno in NO_ROOM + AWAY else ""
 
 
-def refusal(error: OSError) -> WrongInput | None:
-    """The message about a store that is full or does not answer; None for other errors."""
-    if (message := object_store.refusal(error)) or not (reason := out_of_reach(error)):
+def refusal(error: Exception) -> WrongInput | None:
+    """The message about a store that is full or does not answer, or about a file that this user
+    may not use; None for other errors."""
+    if type(error) is pa.ArrowException:  # an object store without permission, as of Azure
+        return WrongInput("store", _first_line(error), object_store.ACCEPTED)
+    if not isinstance(error, OSError):
+        return None
+    if message := object_store.refusal(error):
         return message
+    if error.errno in NOT_PERMITTED:
+        quoted = QUOTED.search(str(error))  # pyarrow's errors name the file only in their text
+        name = error.filename or (quoted[1] if quoted else str(error))
+        return WrongInput("place", f"{name}: {os.strerror(error.errno)}", PERMITTED)
+    if not (reason := out_of_reach(error)):
+        return None
     place = f"{error.filename}: " if error.filename else ""
     return WrongInput("store", f"{place}{reason}", f"{ACCEPTED}. {RUN_AGAIN}")
+
+
+def _first_line(error: Exception) -> str:
+    """The reason in short: pyarrow may list every library that it looked for."""
+    return object_store.without_key(str(error)).partition("\n")[0][:LONGEST_REASON]
 
 
 class Files:
@@ -73,11 +94,11 @@ class Files:
                 self.fs = object_store.with_time_limits(fs)
                 if not self.root:
                     raise OSError("no bucket")
-            except (pa.ArrowInvalid, OSError) as error:
-                reason = object_store.without_key(str(error))
+            except (pa.ArrowException, OSError) as error:
+                reason = _first_line(error)
                 raise WrongInput("store", str(self), f"a folder or a URI ({reason})") from None
         else:
-            self.fs, self.root = pafs.LocalFileSystem(), str(Path(self.uri).absolute())
+            self.fs, self.root = pafs.LocalFileSystem(), str(absolute("store", self.uri))
             self.uri = self.root  # workers start in folders of their own
             if any(len(os.fsencode(name)) > LONGEST_NAME for name in Path(self.root).parts):
                 accepted = f"names of at most {LONGEST_NAME} bytes"

@@ -1,5 +1,5 @@
-"""Files on this machine: whether they exist, how they appear whole or not at all, and those that a
-command makes new."""
+"""Files on this machine: where they are, whether they exist, how they appear whole or not at all,
+and those that a command makes new."""
 
 from __future__ import annotations
 
@@ -8,9 +8,25 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from infra.errors import WrongInput
+from infra.errors import PERMITTED, WrongInput
 
 PICTURES = (".png", ".svg", ".pdf")
+
+
+def absolute(field: str, place: str) -> Path:
+    """The absolute path; `~` and `~name` are the homes of users that exist."""
+    return Path(with_home(field, place)).absolute()
+
+
+def with_home(field: str, place: str) -> str:
+    """The same place, without `~` or `~name` at its start; a URI has none."""
+    if not place.startswith("~"):
+        return place
+    try:
+        return str(Path(place).expanduser())
+    except RuntimeError:
+        accepted = "a path; ~NAME is the home of a user of this machine"
+        raise WrongInput(field, place, accepted) from None
 
 
 def is_file(path: Path) -> bool:
@@ -54,7 +70,11 @@ def new_file(path: Path, option: str, endings: Sequence[str]) -> Path:
         raise WrongInput(option, str(path), f"a name that ends in {' or '.join(endings)}")
     if not can_exist(path):
         raise WrongInput(option, str(path), "a shorter name, without zero bytes")
-    if path.exists() or path.is_symlink():
+    try:
+        is_taken = path.exists() or path.is_symlink()
+    except OSError as error:  # a folder on the way to it may not be entered
+        raise WrongInput(option, f"{path} ({error.strerror or error})", PERMITTED) from None
+    if is_taken:
         raise WrongInput(option, str(path), "a file that does not exist yet")
     if not path.parent.is_dir():
         raise WrongInput(option, f"{path}, whose folder does not exist", "a folder that exists")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from infra.errors import WrongInput
-from infra.new_file import written_whole
+from infra.new_file import absolute, written_whole
 
 ENVIRONMENT = "TOLSTOY_DATA"
 ABANDONED_SECONDS = 3600  # a process that still writes does so more often
@@ -20,7 +20,7 @@ ABANDONED_SECONDS = 3600  # a process that still writes does so more often
 def folder() -> Path:
     """The folder that TOLSTOY_DATA names, else the user's cache; it need not exist yet."""
     if name := os.environ.get(ENVIRONMENT):
-        return Path(name).expanduser()
+        return absolute(ENVIRONMENT, name)
     from platformdirs import user_cache_dir
 
     return Path(user_cache_dir("tolstoy"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from infra.errors import WrongInput
 
@@ -27,15 +26,6 @@ def reading(field: str, name: str, accepted: str) -> Iterator[None]:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         found = f"{printable(name)}{CANNOT_BE_READ} ({reason or type(error).__name__})"
         raise WrongInput(field, found, accepted) from error
-
-
-def absolute(field: str, place: str) -> Path:
-    """The absolute path; `~` and `~name` are the homes of users that exist."""
-    try:
-        return Path(place).expanduser().absolute()
-    except RuntimeError:
-        accepted = "a path; ~NAME is the home of a user of this machine"
-        raise WrongInput(field, place, accepted) from None
 
 
 def printable(name: str | os.PathLike[str]) -> str:

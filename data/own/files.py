@@ -7,9 +7,10 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from data.base.reading import absolute, printable, reading
+from data.base.reading import printable, reading
 from data.own import folder
 from infra.errors import WrongInput
+from infra.new_file import absolute
 
 
 @dataclass(frozen=True)

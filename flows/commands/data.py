@@ -16,7 +16,7 @@ from data.base.pixels import is_whole
 from data.official.published import origin
 from data.own import copies
 from flows.commands.text import bar, table
-from flows.options import DATA_HELP, DataDir, Json, use_folder
+from flows.options import DATA_HELP, DataDir, Json, WholeNumber, use_folder
 from infra.errors import WrongInput
 from tasks.words import size_text
 
@@ -286,7 +286,9 @@ def export(
     skip_broken: Annotated[
         bool, Parameter(help="leave out pictures of your FOLDER that cannot be read")
     ] = False,
-    seed: Annotated[int, Parameter(help="of what is random: noise, rows of a contact sheet")] = 0,
+    seed: Annotated[
+        WholeNumber, Parameter(help="of what is random: noise, rows of a contact sheet")
+    ] = 0,
     data_dir: DataDir = None,
 ) -> int:
     """Write images and factors to a file, or some images to a contact sheet. Of your own pictures,

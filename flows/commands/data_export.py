@@ -10,7 +10,7 @@ from data.base.protocol import DataSet, Source
 from flows.commands.own_data import say_what_was_read_of
 from flows.commands.text import bar, preparing
 from infra.errors import WrongInput, one_of
-from infra.new_file import can_exist, new_file, writing_new
+from infra.new_file import absolute, can_exist, new_file, writing_new
 from tasks.study.data_choice import DataChoice, check_choices, with_name
 
 SPECS = (".yaml", ".yml")
@@ -77,9 +77,10 @@ def _choice(request: ExportRequest) -> DataChoice:
         if given:
             raise WrongInput(f"data export {what}", " and ".join(given), "your own FOLDER or FILE")
         return _of_spec(spec, name) if spec.lower().endswith(SPECS) else DataChoice(name=what)
-    if not Path(what).expanduser().exists():
+    place = absolute("data set", what)
+    if not place.exists():
         raise WrongInput("data set", what, one_of(data.DATA_SETS, what) + PLACES)
-    field = "folder" if Path(what).expanduser().is_dir() else "images"
+    field = "folder" if place.is_dir() else "images"
     named = with_name({field: what, **given})
     if named["name"] in data.DATA_SETS:
         named["name"] = f"my-{named['name']}"

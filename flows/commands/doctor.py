@@ -82,7 +82,7 @@ def examine(store: str | None, deep: bool, cache: Path, json: bool) -> int:
         "torch": torch,
     }
     if store:
-        checks |= store_checks(Store(store), deep)
+        checks |= _checks_of(store, deep)
     if deep:
         checks["one task"] = one_task
     return print_checks(checks, json)
@@ -273,6 +273,15 @@ def one_task() -> Finding:
     if host != platform.node():
         return fail(f"{text}; the worker answered {host!r}")
     return ok(text)
+
+
+def _checks_of(place: str, deep: bool) -> Checks:
+    """The checks of a store; a single one that fails if this user may not look at the place."""
+    try:
+        return store_checks(Store(place), deep)
+    except OSError as error:
+        found = f"{place} cannot be read: {error.strerror or error}"
+        return {"store": lambda: fail(found, "Choose a place that you may read and write")}
 
 
 def store_checks(store: Store, deep: bool) -> Checks:

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from flows.commands.text import warn
+from flows.options import check_every
 from infra.errors import WrongInput, one_of
 from infra.store import Store
 from infra.tables import AXES
@@ -35,9 +36,7 @@ def report(
     from tasks.report.page import write_report
     from tasks.report.questions import ON_REQUEST, QUESTIONS
 
-    if every is not None and not (watch and every > 0):
-        accepted = "seconds above 0" if watch else "nothing, except with --watch"
-        raise WrongInput("--every", every, accepted)
+    check_every(every, watch)
     for name in requested:
         if name not in ON_REQUEST:
             raise WrongInput("--with", name, one_of(ON_REQUEST, name))

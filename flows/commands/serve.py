@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from flows.commands.text import say
@@ -33,6 +33,9 @@ from infra.report_server import ReportServer, serving
 from infra.runtime import check_workers
 from infra.server_lock import database_file, only_server
 from tasks.study.reading import preset_names
+
+if TYPE_CHECKING:
+    from prefect.client.schemas.schedules import CronSchedule
 
 SERVER_AUTHENTICATION = "PREFECT_SERVER_API_AUTH_STRING"
 AUTHENTICATION = "PREFECT_API_AUTH_STRING"
@@ -140,7 +143,7 @@ def _start(options: ServeOptions, running: ExitStack) -> bool:
             running.enter_context(only_server(database, _who(options)))
         check_free(options.host, options.port, "--port")
     if options.cron is not None:
-        _check_cron(options.cron)
+        _cron_schedule(options.cron)
     limits = options.limits
     if options.has_reports:
         limits = limits.model_copy(update={"reports": serve_reports(options, running)})
@@ -180,7 +183,8 @@ def serve_reports(options: ServeOptions, running: ExitStack) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def _check_cron(cron: str) -> None:
+def _cron_schedule(cron: str) -> CronSchedule:
+    """These times, in the zone that TZ names."""
     from prefect.client.schemas.schedules import CronSchedule
 
     try:
@@ -188,6 +192,12 @@ def _check_cron(cron: str) -> None:
     except ValueError:
         accepted = "minute hour day month weekday, such as '0 2 * * *'"
         raise WrongInput("--cron", cron, accepted) from None
+    zone = os.environ.get("TZ") or "UTC"
+    try:
+        return CronSchedule(cron=cron, timezone=zone)
+    except ValueError:
+        accepted = "with --cron the IANA name of a time zone, such as Europe/Berlin or UTC"
+        raise WrongInput("TZ", zone, accepted) from None
 
 
 async def _take_runs(options: ServeOptions, alone: bool) -> None:
@@ -202,12 +212,11 @@ async def _schedules(options: ServeOptions) -> Any:
     """The schedule, off until somebody switches it on; that it is on survives a restart."""
     from prefect.client.orchestration import get_client
     from prefect.client.schemas.actions import DeploymentScheduleCreate
-    from prefect.client.schemas.schedules import CronSchedule
     from prefect.exceptions import ObjectNotFound
 
     if options.cron is None:
         return None
-    schedule = CronSchedule(cron=options.cron, timezone=os.environ.get("TZ") or "UTC")
+    schedule = _cron_schedule(options.cron)
     active = False
     async with get_client() as client:
         try:

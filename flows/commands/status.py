@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from flows.commands.failures import failures, failures_text, retry
 from flows.commands.text import duration, table
+from flows.options import check_every
 from flows.progress import percent, progress_bar
 from infra.drivers.liveness import DriverWatch, Life
 from infra.drivers.lock import BEAT_SECONDS
-from infra.errors import WrongInput
 from infra.store import Store
 from tasks.study.damage import damage_text, damaged_parts
 from tasks.study.groups import is_finished
@@ -111,9 +111,7 @@ class Status:
 
 def status(store: Store, *, watch: bool, every: float | None, json: bool) -> int:
     """Print a study's status, or watch it."""
-    if every is not None and not (watch and every > 0):
-        accepted = "seconds above 0" if watch else "nothing, except with --watch"
-        raise WrongInput("--every", every, accepted)
+    check_every(every, watch)
     if watch:
         return watch_store(store, every or EVERY_SECONDS, json)
     now = read_status(store)

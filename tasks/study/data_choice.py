@@ -14,8 +14,8 @@ from pydantic import ValidationInfo, field_validator, model_serializer
 
 import data
 from data.base.protocol import Source
-from data.base.reading import absolute
 from infra.errors import WrongInput, one_of
+from infra.new_file import absolute
 from tasks.study.settings import LONGEST_NAME, Settings, file_name
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import data
 from data.base.cache import check_can_write, folder
 from data.base.pixels import Progress
-from data.base.reading import absolute
 from infra.errors import WrongInput
+from infra.new_file import absolute
 from tasks.streams import stream
 from tasks.study.data_choice import DataChoice, ReadFacts
 from tasks.study.spec import Study

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import inspect
+import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Literal
+from unittest.mock import Mock
 
 import pytest
 
 from flows.cli import app, main
+from flows.commands.data import data_app
+from flows.options import whole_number
 from tasks.study.reading import PRESETS
 from tests.flows.conftest import tolstoy, write_spec
 from tests.timelines import check_timeline
 
 COMMANDS = [name for name in app if not name.startswith("-")]
+DATA_COMMANDS = [name for name in data_app if not name.startswith("-")]
 README = Path(__file__).parents[2] / "README.md"
 
 
@@ -28,6 +34,20 @@ def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[st
 def test_every_command_stands_in_the_documentation() -> None:
     page = (README.parent / "docs" / "commands.md").read_text(encoding="utf-8")
     assert [command for command in COMMANDS if f"tolstoy {command}" not in page] == []
+
+
+def test_every_whole_number_is_read_by_our_own_function() -> None:
+    """Cyclopts alone rounds 1.5 and says nothing."""
+    others = [name for name in COMMANDS if name != "data"]
+    commands = [*(app[name] for name in others), *(data_app[name] for name in DATA_COMMANDS)]
+    numbers = [
+        argument
+        for command in commands
+        for argument in command.assemble_argument_collection()
+        if argument.hint in (int, int | None)
+    ]
+    assert len(numbers) > 10
+    assert [each.name for each in numbers if each.parameter.converter is not whole_number] == []
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -134,6 +154,30 @@ def test_lines_of_help_fit_a_terminal() -> None:
         (["plan", "smoke", "--store", "a" * 256], ["store", "names of at most 255 bytes"]),
         (["run", "smoke", "--set", "training={steps: 1, steps: 2}"], ["--set training", "YAML"]),
         (["run", "smoke", "--workers", "two"], ["--workers: found 'two'; accepted: a whole"]),
+        (
+            ["run", "smoke", "--workers", "1.5"],
+            ["--workers: found '1.5'; accepted: a whole number"],
+        ),
+        (["score", "a.npz", "--seed=-1.7"], ["--seed: found '-1.7'; accepted: a whole number"]),
+        (["rank", "a", "--p", "1.e400"], ["--p: found '1.e400'; accepted: a whole number"]),
+        (["data", "export", "a", "--seed", "0.5"], ["--seed: found '0.5'; accepted: a whole"]),
+        (
+            ["data", "list", "--data-dir", "~nobody-here/c"],
+            ["--data-dir", "~nobody-here/c", "user"],
+        ),
+        (
+            ["data", "export", "~nobody-here/x", "--sheet", "s.png"],
+            ["data set: found '~nobody-here/x'", "~NAME is the home of a user"],
+        ),
+        (
+            ["data", "list", "--data-dir", "~nobody-here/c"],
+            ["--data-dir", "~nobody-here/c", "user"],
+        ),
+        (
+            ["data", "export", "~nobody-here/x", "--sheet", "s.png"],
+            ["data set: found '~nobody-here/x'", "~NAME is the home of a user"],
+        ),
+        (["serve", "--studies", "~nobody-here/x"], ["--studies: found '~nobody-here/x'", "user"]),
         (["--install-completion", "--shell", "zhs"], ["--shell: found 'zhs'", "mean zsh?"]),
         (["run", "smoke", "--json=perhaps"], ["--json: found 'perhaps'; accepted: true, false"]),
         (["run", "smoke", "--store"], ["--store: found 'nothing'; accepted: folder or URI"]),
@@ -152,6 +196,11 @@ def test_lines_of_help_fit_a_terminal() -> None:
         (["status"], ["STORE: found 'nothing'; accepted: a value (tolstoy status --help)"]),
         (["status", "a", "b"], ["arguments: found 'b'; accepted: no more than tolstoy status"]),
         (["run", "smoke", "--retry", "diverge"], ["--retry", "did you mean diverged?"]),
+        (["run", "smoke", "--retry", ","], ["--retry: found ''; accepted: failed, diverged"]),
+        (["run", "smoke", "--retry", ""], ["--retry: found ''; accepted: failed, diverged"]),
+        (["run", "smoke", "--retry", "failed,"], ["--retry: found ''; accepted: failed, diverged"]),
+        (["score", "--explain", "--metrics", "mig"], ["--explain: found '--metrics'; accepted"]),
+        (["score", "--explain", "mig", "--parts"], ["--explain: found '--parts'; accepted: names"]),
         (["run", "smoke", "--stor", "x"], ["--stor", "--store"]),
         (["score", "--bogus"], ["option", "--bogus", "accepted: --metrics, --seed"]),
         (["rum", "smoke"], ["command: found 'rum'", "did you mean run?"]),
@@ -242,6 +291,72 @@ def test_a_place_that_cannot_be_written_is_refused(
     err = capsys.readouterr().err
     assert err.count("\n") == 1
     assert "a folder that can be written" in err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["status", "shut/x"],
+        ["report", "shut/x"],
+        ["rank", "shut/x"],
+        ["show", "a", "--store", "shut/x"],
+        ["cite", "shut/x"],
+        ["plan", "smoke", "--store", "shut/x"],
+        ["run", "smoke", "--store", "shut/x"],
+        ["run", "smoke", "--timeline", "shut/x.json"],
+        ["score", "shut/x.npz"],
+        ["data", "list", "--data-dir", "shut/x"],
+    ],
+)
+def test_a_place_without_permission_is_one_line(
+    arguments: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    stat = os.stat
+
+    def without_permission(path: object, **options: bool) -> os.stat_result:
+        if "/shut/" in f"/{path}":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return stat(path, **options)  # type: ignore[arg-type]
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("os.stat", without_permission)
+    monkeypatch.setattr("os.environ", dict(os.environ))  # --data-dir changes it
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1
+    assert "Permission denied" in err and "accepted: a place that you may read and write" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [(["cite"], 141), (["status", "/nowhere"], 2), (["rum"], 2)],
+)
+def test_a_reader_that_has_ended_is_no_success(arguments: list[str], code: int) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "flows.cli", *arguments]
+    try:
+        assert subprocess.run(command, stdout=writing, stderr=writing).returncode == code
+        ended = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True)
+    finally:
+        os.close(writing)
+    assert ended.returncode == code
+    assert ended.stderr.count("\n") == (code == 2)
+
+
+def test_names_to_retry_may_have_blanks_around_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_study = Mock(return_value=0)
+    monkeypatch.setattr("flows.commands.run.run_study", run_study)
+    store = str(tmp_path / "store")
+    assert main(["run", "smoke", "--store", store, "--retry", "failed, diverged"]) == 0
+    assert run_study.call_args.kwargs["retry"] == {"failed", "diverged"}
+    assert main(["run", "smoke", "--store", store]) == 0
+    assert run_study.call_args.kwargs["retry"] == set()
 
 
 @pytest.mark.slow

@@ -13,11 +13,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import Mock
 
+import pyarrow as pa
 import pytest
 
 from infra.drivers.claims import LOCK
 from infra.errors import WrongInput
-from infra.files import refusal
+from infra.files import out_of_reach, refusal
 from infra.store import Store
 from tests.infra.test_store import ROOT, curve, file_of, losses
 
@@ -206,6 +207,14 @@ def test_a_store_is_no_file(tmp_path: Path) -> None:
         Store(tmp_path / "notes.txt")
 
 
+def test_a_store_may_be_in_somebodys_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert Store("~/x").root == str(tmp_path / "x")
+    assert Store("./~").root == str(Path.cwd() / "~")
+    with pytest.raises(WrongInput, match="store: found '~nobody-here/x'; accepted: a path; ~NAME"):
+        Store("~nobody-here/x")
+
+
 def test_a_folder_that_somebody_removes_while_a_file_is_written_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -228,7 +237,36 @@ def test_a_folder_that_somebody_removes_while_a_file_is_written_is_made_again(
 def test_a_drive_that_does_not_answer_is_a_line_and_no_traceback(number: int) -> None:
     message = str(refusal(OSError(number, os.strerror(number), "/studies/a")))
     assert message.startswith(f"store: found /studies/a: {os.strerror(number)}; accepted: ")
-    assert refusal(PermissionError(errno.EACCES, "denied")) is None
+    assert refusal(OSError(errno.ENOENT, "no such file")) is None
+    assert refusal(ValueError("a mistake of ours")) is None
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        PermissionError(errno.EACCES, "Permission denied", "/studies/a"),
+        PermissionError(errno.EACCES, "Failed stat()ing '/studies/a'. Detail: denied"),  # pyarrow
+    ],
+)
+def test_a_file_without_permission_is_a_line_that_names_it(error: PermissionError) -> None:
+    line = (
+        "place: found /studies/a: Permission denied; accepted: a place that you may read and write"
+    )
+    assert str(refusal(error)) == line
+    not_permitted = PermissionError(errno.EPERM, "", "/studies/a")
+    assert "/studies/a: Operation not permitted" in str(refusal(not_permitted))
+    assert not out_of_reach(error), "it is not waited for"
+
+
+def test_the_reason_of_a_uri_that_cannot_be_used_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(uri: str) -> None:
+        raise pa.ArrowException("no library\n" + 1000 * "looked there\n" + uri)
+
+    monkeypatch.setattr("infra.files.pafs.FileSystem", SimpleNamespace(from_uri=refused))
+    with pytest.raises(WrongInput, match=r"a folder or a URI \(no library\)$"):
+        Store("hdfs://h/p")
+    message = str(refusal(pa.ArrowException(500 * "a" + "\nmore")))
+    assert message.startswith("store: found 'aaa") and len(message) < 300
 
 
 def test_files_of_killed_writers_are_removed_when_nobody_can_be_writing_them(store):

@@ -165,6 +165,9 @@ def test_the_environment_names_the_folder(monkeypatch, tmp_path):
     assert data_cache.folder() == tmp_path / "here"
     monkeypatch.setenv("TOLSTOY_DATA", "~/there")
     assert data_cache.folder() == Path.home() / "there"
+    monkeypatch.setenv("TOLSTOY_DATA", "~nobody-here/there")
+    with pytest.raises(WrongInput, match="TOLSTOY_DATA: found '~nobody-here/there'; accepted: a p"):
+        data_cache.folder()
     monkeypatch.delenv("TOLSTOY_DATA")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert data_cache.folder().name == "tolstoy"

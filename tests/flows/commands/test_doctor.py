@@ -326,6 +326,18 @@ def checked(store: Store, deep: bool = False) -> dict[str, Finding]:
     return {name: check() for name, check in doctor.store_checks(store, deep).items()}
 
 
+def test_a_store_without_permission_is_a_check_that_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def without_permission(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "is_file", without_permission)
+    (check,) = doctor._checks_of(str(tmp_path / "store"), deep=False).values()
+    assert check().verdict == "fail"
+    assert check().text.endswith("store cannot be read: Permission denied")
+
+
 def contents(store: Store) -> list[Path]:
     return sorted(Path(store.root).rglob("*"))
 

@@ -13,6 +13,7 @@ import urllib.request
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -127,6 +128,19 @@ def wrong(**changes: Any) -> str:
     with pytest.raises(WrongInput) as refused:
         serve(ServeOptions(**{**asked, "limits": Limits(), **changes}))
     return str(refused.value)
+
+
+@pytest.mark.parametrize("zone", [":/etc/localtime", "PST8", "Europe/Berlim"])
+def test_a_time_zone_without_an_iana_name_is_refused_before_anything_starts(
+    zone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.environ", {**os.environ, "TZ": zone})
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    os.environ.pop("PREFECT_API_URL", None)
+    monkeypatch.setattr("flows.commands.serve.database_file", lambda: None)
+    monkeypatch.setattr("flows.commands.serve.serve_reports", Mock(side_effect=AssertionError))
+    message = wrong(cron="0 2 * * *", port=free_port())
+    assert message.startswith(f"TZ: found '{zone}'; accepted: with --cron the IANA name")
 
 
 def test_wrong_options_are_refused_before_anything_starts(

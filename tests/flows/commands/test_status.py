@@ -397,6 +397,8 @@ def test_a_large_store_is_not_read_all_the_time(
     [
         (["--watch", "--every", "0"], "--every: found 0.0"),
         (["--watch", "--every", "-3"], "--every: found -3.0"),
+        (["--watch", "--every", "inf"], "inf; accepted: seconds above 0, at most 86,400"),
+        (["--watch", "--every", "86401"], "--every: found 86401.0"),
         (["--every", "3"], "--every: found 3.0; accepted: nothing, except with --watch"),
     ],
 )

@@ -86,7 +86,9 @@ def test_a_store_out_of_reach_is_tried_again(
     assert len(list(watched.renew())) == 1
 
 
-@pytest.mark.parametrize("options", [("--every", "3"), ("--watch", "--every", "0")])
+@pytest.mark.parametrize(
+    "options", [("--every", "3"), ("--watch", "--every", "0"), ("--watch", "--every", "inf")]
+)
 def test_every_needs_watch_and_a_number_above_zero(
     tmp_path: Path, options: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
