@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import App, CycloptsError, Parameter
 
-from flows.commands.text import say, spell_out
+from flows.commands.text import spell_out
+from flows.endings import PIPE_CLOSED, drop_output, ended
 from flows.options import DATA_HELP, DataDir, Json, WholeNumber, use_folder
 from infra.errors import WrongInput, one_of
 from infra.runtime import check_workers, fast_products, quieten
 
-PIPE_CLOSED = 141  # as a shell reports a program that SIGPIPE ended
 Spec = Annotated[str, Parameter(help="a preset's name, or a YAML file")]
 Overrides = Annotated[
     tuple[str, ...], Parameter(name="--set", help="key=value that changes the spec", negative="")
@@ -532,41 +531,21 @@ def main(arguments: list[str] | None = None) -> int:
     except CycloptsError as error:
         from flows.commands.usage import as_wrong_input
 
-        return _ended(2, " ".join(str(as_wrong_input(error) or error).split()))
+        return ended(2, " ".join(str(as_wrong_input(error) or error).split()))
     except WrongInput as error:
-        return _ended(2, " ".join(str(error).split()))
+        return ended(2, " ".join(str(error).split()))
     except KeyboardInterrupt:
-        return _ended(130, "interrupted")
+        return ended(130, "interrupted")
     except BrokenPipeError:  # the reader, for example `head`, has ended
-        _drop_output()
+        drop_output()
         return PIPE_CLOSED
     except Exception as error:
         from infra.files import refusal
 
         if (message := refusal(error)) is None:
             raise
-        return _ended(2, str(message))
+        return ended(2, str(message))
     return code if isinstance(code, int) else 0
-
-
-def _ended(code: int, reason: str) -> int:
-    """The exit code, after its reason is printed where somebody still reads."""
-    try:
-        say(f"tolstoy: {reason}")
-    except OSError:
-        _drop_output()
-    return code
-
-
-def _drop_output() -> None:
-    """Send what is still to be written nowhere: Python would write it at its end, and fail."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except OSError:
-            os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)
 
 
 if __name__ == "__main__":

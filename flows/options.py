@@ -12,7 +12,7 @@ Json = Annotated[bool, Parameter(negative="", help="print JSON for a program to 
 
 
 def whole_number(kind: type[int], tokens: Sequence[Token]) -> int:
-    """The value of an option. Cyclopts alone rounds a fraction and says nothing."""
+    """The value of an option. Cyclopts itself would round a fraction without a word."""
     if "." in tokens[0].value:
         raise ValueError
     return cast(int, convert(kind, [tokens[0].value]))
@@ -23,18 +23,17 @@ DataDir = Annotated[
     str | None, Parameter(help="folder of prepared data [TOLSTOY_DATA, or the user's cache]")
 ]
 MOST_SECONDS = 86_400  # a day
-NO_WATCH = "nothing, except with --watch"
 # Of the command `data`, whose module is imported only when it is used.
 DATA_HELP = "Data sets: list, fetch, check, export, clean.\n\nExample: tolstoy data list"
 
 
 def check_every(seconds: float | None, watch: bool) -> None:
-    """Raise if this is no time between two looks, or if nothing is watched."""
+    """Raise unless this is a time that --watch can wait between two looks, or none is given."""
     from infra.errors import WrongInput
 
     if seconds is not None and not (watch and 0 < seconds <= MOST_SECONDS):
-        accepted = f"seconds above 0, at most {MOST_SECONDS:,}" if watch else NO_WATCH
-        raise WrongInput("--every", seconds, accepted)
+        accepted = f"seconds above 0, at most {MOST_SECONDS:,}"
+        raise WrongInput("--every", seconds, accepted if watch else "nothing, except with --watch")
 
 
 def use_folder(data_dir: str | None) -> Path:

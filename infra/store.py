@@ -252,8 +252,8 @@ def made_from(part: pa.Table) -> str:
 
 
 def _in_one_piece(parts: list[pa.Table]) -> pa.Table:
-    """The rows of these parts. As a table of its own, a part takes far more memory than its few
-    rows."""
+    """The rows of all these parts; small parts in one piece of memory, as each part that stays a
+    piece of its own takes far more memory than its rows."""
     rows = pa.concat_tables(parts)
     small = rows.nbytes < COMPACT_FROM * len(parts)
     return rows.unify_dictionaries().combine_chunks() if small else rows

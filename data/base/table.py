@@ -75,7 +75,8 @@ class Table(HasTargets, Description):
         for column in np.unique(varied).tolist():
             is_here = varied == column
             numbers = self._numbers_without(column)
-            values = len(np.unique(self.factors[:, column]))  # of a continuous factor's bins few
+            # those that occur: bins of a continuous factor may be empty
+            values = len(np.unique(self.factors[:, column]))
             rows = self._rows_with_values(numbers, column, min(2, values))
             if not len(rows):
                 found = f"no two rows that differ in {self.factor_names[column]} alone"

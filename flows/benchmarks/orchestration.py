@@ -4,7 +4,7 @@
   work that only writes its rows; once with Prefect's temporary API, once with a dashboard's server.
 - Baseline: as many plain Ray tasks on one reused remote function, which write nothing.
 - Bare loop: the same two calls and four files a model, and the same merged cells, in a loop without
-  claims, tries, priorities, progress and Prefect. No orchestration of these calls takes less.
+  claims, tries, priorities, progress and Prefect.
 - A model takes four files of the store. How long it takes to create a file depends on the disk, on
   some disks also on how many files were deleted before. So it is measured, and the note says it.
   TMPDIR chooses the disk; /dev/shm is memory.

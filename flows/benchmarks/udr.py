@@ -158,6 +158,7 @@ class Compared:
 
 def compare_all(folder: Path, similarity: str) -> Compared:
     began, core_began = time.perf_counter(), time.process_time()
+    # not "r": numba would compile its loops once more, for arrays that cannot be written
     codes, kl = (np.load(folder / name, mmap_mode="c") for name in (CODES, KL))
     pairs = pairwise(codes, kl, similarity, threads=cores())
     seconds, core_seconds = time.perf_counter() - began, time.process_time() - core_began

@@ -113,7 +113,7 @@ def regressors(
         values = tables.targets[:, column]
         width = values.max() - values.min()
         mean, deviation = values.mean(), values.std()
-        if width == 0 or deviation == 0:  # the latter of numbers near the smallest there are
+        if width == 0 or deviation == 0:  # also of values so small that their squares are 0
             continue
         spread[column] = deviation / width
         own = Sample(train, (values - mean) / deviation)

@@ -28,15 +28,16 @@ def discretise(codes: Codes, bins: int) -> Factors:
 def mutual_information(left: Factors, right: Factors) -> NDArray[np.float64]:
     """I(left column; right column) for every pair: (left columns, right columns), never negative.
 
-    `left` and `right` are labels of the same rows. There are joint histograms of as many left
-    columns at once as have MOST_CELLS together, but of one at least.
+    `left` and `right` are labels of the same rows. The joint histograms of several left columns are
+    in memory at once, as many as have MOST_CELLS together, but at least one.
     """
     left, right = _numbered(left), _numbered(right)
     rows, columns = left.shape
     left_values, right_values = int(left.max()) + 1, int(right.max()) + 1
     together = max(1, MOST_CELLS // (left_values * right_values))
     shared = np.empty((columns, right.shape[1]))
-    for some in (slice(first, first + together) for first in range(0, columns, together)):
+    for first in range(0, columns, together):
+        some = slice(first, first + together)
         count = len(shared[some])
         left_cells = (np.arange(count) * left_values + left[:, some]) * right_values
         for column in range(right.shape[1]):

@@ -67,8 +67,8 @@ class BestOfMethod:
     method: str
     strengths: tuple[Median, ...]
     model: BestModel | None
-    by: str  # the similarity that ranks strengths
-    udr: str  # and that which ranks models
+    strengths_by: str  # the similarity of the ranking that chooses the strength
+    model_by: str  # and of that which chooses the model
 
     @property
     def comparable(self) -> tuple[Median, ...]:
@@ -201,9 +201,7 @@ def _strength_text(row: BestOfMethod) -> str:
     if not row.strengths:
         return "no strength has two models to compare."
     if len(row.strengths) == 1:
-        return (
-            f"{_equation(row, row.strengths[0])} is the only strength with {ranking_name(row.by)}."
-        )
+        return f"{_equation(row, row.strengths[0])} is the only strength with {ranking_name(row.strengths_by)}."
     if not row.comparable:
         return "no choice of a strength: one model of each is no ground for a choice."
     best, *others = row.comparable
@@ -215,8 +213,8 @@ def _strength_text(row: BestOfMethod) -> str:
     ranges = "intervals" if best.exact and second.exact else "ranges"
     overlap = f"; the {ranges} overlap" if second.high >= best.low else ""
     text = Markup("choose <b>{}</b>, with a median {} of {}{}; the next, {}, has {}{}.")
-    value = _median_text(best), low_text(best.median, row.by)
-    chosen = _equation(row, best), ranking_name(row.by), *value
+    value = _median_text(best), low_text(best.median, row.strengths_by)
+    chosen = _equation(row, best), ranking_name(row.strengths_by), *value
     return text.format(*chosen, _equation(row, second), _median_text(second), overlap)
 
 
@@ -235,7 +233,7 @@ def _model_text(row: BestOfMethod, model: BestModel) -> Markup:
     keys = {"data": row.data, "source": row.source, "method": row.method}
     link = model_link({**keys, "strength": model.strength, "model_id": model.model_id})
     which = ", ".join(filter(None, (_equation(row, model), f"seed {model.seed}")))
-    value = ranking_name(row.udr), number(model.udr), low_text(model.udr, row.udr)
+    value = ranking_name(row.model_by), number(model.udr), low_text(model.udr, row.model_by)
     text = Markup("The best model is {} ({}): {} {}{}{}.")
     return text.format(link, which, *value, also)
 

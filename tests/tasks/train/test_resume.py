@@ -151,7 +151,8 @@ for folder in sys.argv[1:]:
     not instruction_set().endswith("AVX-512"), reason="another machine is made of this one"
 )
 def test_no_model_has_steps_of_two_instruction_sets(undisturbed, tmp_path, monkeypatch):
-    """A machine without AVX-512 finds a checkpoint of one with it: the model starts anew there."""
+    """A machine without AVX-512 does not use the checkpoint of a machine that has it: it trains the
+    model from the first step."""
     interrupted(MODEL, tmp_path / "moved", monkeypatch)
     without = {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-c", RESUMED, str(tmp_path / "moved"), str(tmp_path / "stayed")]

@@ -169,11 +169,11 @@ def test_a_model_that_runs_out_of_memory_has_that_reason(error, tmp_path, monkey
     assert outcome(tmp_path)["reason"].startswith("out of memory (")
 
 
-@pytest.mark.parametrize("outcome_here", ["goes on", "fails"])
+@pytest.mark.parametrize("late_worker", ["continues", "fails"])
 def test_a_worker_that_was_taken_for_dead_changes_nothing(
-    outcome_here, undisturbed, tmp_path, monkeypatch
+    late_worker, undisturbed, tmp_path, monkeypatch
 ):
-    """It was out of reach, and another worker has trained its model to the end meanwhile."""
+    """It could not be reached for a while, in which another worker trained the same model."""
     optimise, before = TrainingModule.optimise, []
 
     def out_of_reach(self, step):
@@ -181,7 +181,7 @@ def test_a_worker_that_was_taken_for_dead_changes_nothing(
             before.append(step)
             assert train_model(*in_store(tmp_path), MODEL) == "trained"
             before.append(contents(tmp_path))
-            if outcome_here == "fails":
+            if late_worker == "fails":
                 raise RuntimeError("what it needs is gone")
         return optimise(self, step)
 
