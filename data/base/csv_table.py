@@ -70,7 +70,5 @@ def _has_decimal_commas(column: Any) -> bool:
     """Whether all cells are numbers that were read as words, as some have a decimal comma."""
     import pyarrow.types as kinds
 
-    if not kinds.is_string(column.type):
-        return False
-    cells = column.drop_null().unique().to_pylist()
-    return any("," in cell for cell in cells) and all(map(NUMBER.fullmatch, cells))
+    is_text = kinds.is_string(column.type)
+    return is_text and all(map(NUMBER.fullmatch, column.drop_null().unique().to_pylist()))

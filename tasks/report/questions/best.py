@@ -201,7 +201,8 @@ def _strength_text(row: BestOfMethod) -> str:
     if not row.strengths:
         return "no strength has two models to compare."
     if len(row.strengths) == 1:
-        return f"{_equation(row, row.strengths[0])} is the only strength with {ranking_name(row.strengths_by)}."
+        name = ranking_name(row.strengths_by)
+        return f"{_equation(row, row.strengths[0])} is the only strength with {name}."
     if not row.comparable:
         return "no choice of a strength: one model of each is no ground for a choice."
     best, *others = row.comparable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -10,12 +11,15 @@ import pytest
 
 from infra.tables import TABLES
 from models import METHODS
-from tasks.report.comparable import other_settings
+from tasks.report.comparable import other_settings, with_grid
 from tasks.report.page import write_report
 from tasks.report.published import NEVER_OFF
 from tasks.report.questions import (
     Answer,
+    GridKind,
+    Published,
     Sentence,
+    Table,
     best,
     compare_methods,
     fairness,
@@ -105,7 +109,11 @@ def test_swept_latents_are_not_set_beside_numbers_of_methods(make_store: MakeSto
     said = text(latents.answer(results))
     assert "In Duan et al. 2020" not in said
     assert "over 24 models of all methods but DIP-VAE-I" in said, "6 seeds, 2 strengths, 2 numbers"
-    assert "The paper’s" not in text(what_decides.answer(results))
+    decided = what_decides.answer(results)
+    assert "The paper’s" not in text(decided)
+    tables = [part for part in decided.content if isinstance(part, Table)]
+    cells = [cell for table in tables for row in table.rows for cell in row.cells]
+    assert cells and not any("paper" in below for cell in cells for below in cell.below)
     kept = wide_table(store, SWEPT.study())
     assert set(kept["method"]) == {"beta_vae", NEVER_OFF} and set(kept["latents"]) == {4, 10}
     page = checked(write_report(store, SWEPT.study()))
@@ -142,6 +150,19 @@ def test_the_papers_row_is_of_its_strengths_where_all_are_there() -> None:
         return row.rankings[0].mean
 
     assert papers(pd.concat([models, more], ignore_index=True)) == papers(models) is not None
+
+
+def test_a_further_difference_makes_a_whole_grid_another_one(make_store: MakeStore) -> None:
+    class Whole:
+        def reasons(self, study: object, models: object) -> Iterator[tuple[GridKind, str]]:
+            return iter(())
+
+    row, study = Published("UDR", 0.5, 0.6, "a table"), TWO.study()
+    same, other = (
+        with_grid(row, study, pd.DataFrame(), Whole(), differs) for differs in ("", "of others")
+    )
+    assert (same.grid, same.why_not) == ("full", "")
+    assert (other.grid, other.why_not) == ("other settings", "of others")
 
 
 @pytest.mark.parametrize("name", ["points", "test_points", "group_size"])

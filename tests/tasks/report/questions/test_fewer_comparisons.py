@@ -12,6 +12,7 @@ from scipy.stats import spearmanr
 
 from infra.store import Store
 from metrics.udr import aggregate
+from models import METHODS
 from tasks.report.fewer_curves import (
     COMPARISONS,
     DRAWS,
@@ -317,6 +318,26 @@ def test_every_version_has_a_row_a_line_and_its_published_numbers(make_store: Ma
     assert (shown["mean"], shown["deviation"]) == worse.cells[0]
     papers = [row for row in answered.published if "P = 5" in row.what and row.what[-5:] == "P = 5"]
     assert [row.what.split(" with ")[0] for row in papers] == [same.ranking, cv.ranking]
+
+
+def test_the_papers_case_is_of_its_strengths_where_all_are_there(make_store: MakeStore) -> None:
+    strengths = METHODS["beta_vae"].strengths
+    grid = replace(
+        GRID,
+        data=("dsprites",),
+        methods={"beta_vae": (*strengths, 50.0)},
+        seeds=7,
+        metrics=("beta_vae",),
+        pools=("cell",),
+    )
+    store = make_store(grid)
+    fill_pairs(store)
+    results = read_results(store, grid.study())
+    of_paper = results.models[results.models["strength"].isin(strengths)]
+    (ours, *_), (expected, *_) = (
+        answer(each).published for each in (results, replace(results, models=of_paper))
+    )
+    assert ours.ours == expected.ours and ours.n == expected.n == 42
 
 
 @pytest.mark.parametrize(
